@@ -52,6 +52,17 @@ std::string factorize_variant(config::RunConfig const& run, Backend backend) {
   return asked == "auto" ? std::string(factorize::default_variant(backend)) : asked;
 }
 
+/// Refuses a variant of `matmul` where none is called.
+void require_products(config::RunConfig const& run, std::string_view variant) {
+  bool const has_products = variant == "blocked" || variant == "look_ahead";
+  if (run.kernels.at("matmul") == "auto" || has_products) return;
+  throw ConfigError({run.problem(
+      run.location("kernels.matmul"),
+      fmt::format("is for factorizations by blocks on a GPU, 'blocked' and 'look_ahead', which "
+                  "multiply by it (here {} factorizes)",
+                  variant))});
+}
+
 /// A and its factors; b, x and their residual; the vendors' LU goes through a copy.
 MemoryForecast linear_system_memory(config::RunConfig const& run, Inputs const& inputs,
                                     Backend backend) {
@@ -72,6 +83,7 @@ MemoryForecast linear_system_memory(config::RunConfig const& run, Inputs const& 
   linear_system::note_right(forecast, run, inputs);
   forecast.other_bytes += factorize::factor_bytes(backend, extents.rows, size_of(run.precision));
   auto const variant = factorize_variant(run, backend);
+  require_products(run, variant);
   std::string const& method = parameters_of(run).method;
   if (variant == "cusolver" || (variant == "lapack" && method != "cholesky")) ++forecast.arrays;
   if (method != "lu_mixed") return forecast;

@@ -143,6 +143,11 @@ std::vector<Problem> problems_of(config::RunConfig const& run) {
                         fmt::format("{} (there are {})", refusal, run.ranks))};
   check_tolerance(run, problems);
   if (!check_implicit(run, problems)) return problems;
+  for (std::string const family : {"fft", "modes"})
+    if (run.kernels.at(family) != "auto" && !goes_by_modes(run))
+      problems.push_back(run.problem(run.location("kernels." + family),
+                                     "is for runs in modes (here derivatives are differences, and "
+                                     "no step or constraint takes modes)"));
   bool const goes_on =
       goes_by_modes(run) ? check_modes(run, problems) : check_differences(run, problems);
   if (!goes_on) return problems;

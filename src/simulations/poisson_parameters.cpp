@@ -210,6 +210,10 @@ void Parameters::check_method(Visitor& visitor, config::RunOptions const& run) {
                       fmt::format("{} takes at most {} points along an axis (there are {}; "
                                   "cg takes as many as memory does)",
                                   solver, multigrid::most_points_of_axis, count));
+  if (cycle != "full" && solver != "multigrid" && solver != "mg_cg")
+    visitor.fault("cycle", fmt::format("is of multigrid and mg_cg (method is {})", solver));
+  if (iterations && (solver == "direct" || solver == "fft"))
+    visitor.fault("iterations", fmt::format("is for iterations ({} solves at once)", solver));
   if (iterations && *iterations != std::floor(*iterations))
     visitor.fault("iterations", fmt::format("{} is no whole number", *iterations));
   if (relaxation && solver != "sor" && solver != "jacobi")
@@ -435,8 +439,13 @@ std::vector<Problem> problems(config::RunConfig const& run, Inputs const& inputs
       if (auto const fault = shape_fault(run, *source, inputs); !fault.empty())
         found.push_back(run.problem(source->location, fault));
     });
+  std::string const method = method_of(run);
+  if (run.kernels.at("multigrid") != "auto" && !has_cycles(run) && method != "newton")
+    found.push_back(run.problem(
+        run.location("kernels.multigrid"),
+        fmt::format("is for methods that relax or have cycles (method is {})", method)));
   if (!found.empty()) return found;
-  if (method_of(run) == "newton") {
+  if (method == "newton") {
     examine([&] { look_at_nonlinear(run, inputs, found); });
     return found;
   }

@@ -44,6 +44,23 @@ class Refused(support.Case):
         self.assertEqual(self.files(), before)
         self.assertFalse((self.directory / "outputs").exists())
 
+    def test_options_that_would_do_nothing(self):
+        poisson = {"simulation": "poisson", "device": "cpu", "grid": {"points": [9, 8]}}
+        for method in ("fft", "cg", "sor", "newton"):
+            source = "x - u^3" if method == "newton" else "x"
+            self.refuse({**poisson, "parameters": {"source": source, "method": method, "cycle": "w"}},
+                        f"parameters.cycle: is of multigrid and mg_cg .method is {method}")
+        self.refuse({**poisson, "parameters": {"source": "x", "iterations": 9}},
+                    "parameters.iterations: is for iterations .fft solves at once")
+        for method in ("fft", "cg"):
+            self.refuse({**poisson, "parameters": {"source": "x", "method": method},
+                         "kernels": {"multigrid": "reference"}},
+                        f"kernels.multigrid: is for methods that relax or have cycles .method is {method}")
+        for family in ("fft", "modes"):
+            self.refuse({"simulation": "pde", "device": "cpu", "grid": {"points": [9, 8]},
+                         "equations": {"u": "laplace(u)"}, "initial": {"u": "x"}, "time": {"end": 0.1},
+                         "kernels": {family: "threads"}}, f"kernels.{family}: is for runs in modes")
+
     def test_settings(self):
         for setting, message in (
                 ("time.end", r"^--set time\.end: is not a setting \(KEY=VALUE is needed"),

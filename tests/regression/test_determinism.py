@@ -46,8 +46,7 @@ class Determinism(support.Case):
         ("integration_peaks",),
         ("eigenvalues_2d_sides", "grid.points=[70,60]", "parameters.method=lobpcg"),
         ("eigenvalues_1d_largest_float32", "grid.points=1501"),
-        ("linear_system_cholesky", "parameters.matrix.size=300", "kernels.factorize=reference",
-         "kernels.matmul=threads"),
+        ("linear_system_cholesky", "parameters.matrix.size=300", "kernels.factorize=reference"),
     )
 
     def test_threads_of_all_simulations(self):

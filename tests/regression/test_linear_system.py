@@ -513,6 +513,8 @@ class Refusals(LinearSystem):
                     r"kernels\.factorize: 'reference' is not what parameters\.vendor asks for")
         self.refuse(system(kernels={"factorize": "cusolver"}),
                     r"kernels\.factorize: 'cusolver' does not run on this device")
+        self.refuse(system(kernels={"factorize": "reference", "matmul": "threads"}),
+                    r"kernels\.matmul: is for factorizations by blocks .* \(here reference factorizes\)")
 
 
 if __name__ == "__main__":
