@@ -307,8 +307,8 @@ void check_dot(Visitor& v, std::string_view key, std::vector<Known> const& known
                ReduceOptions const& reduction) {
   auto const& factors = reduction.factors;
   if (factors.size() != 2)
-    return v.fault(key, fmt::format("takes two arrays, not {} (the sum of squares of one is that "
-                                    "of its `moments`)",
+    return v.fault(key, fmt::format("takes two arrays, not {} (the sum of squares of one is the "
+                                    "square of `l2` among its `norms`)",
                                     factors.size()));
   auto const a = std::ranges::find(known, factors[0], &Known::name);
   auto const b = std::ranges::find(known, factors[1], &Known::name);
