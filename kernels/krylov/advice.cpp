@@ -6,7 +6,7 @@
 
 namespace gridstride::krylov {
 
-std::string advice_of(Method method, Outcome outcome, Result const& result) {
+std::string advice_of(Method method, Outcome outcome, Result const& result, bool preconditioned) {
   std::string const residual =
       fmt::format("the residual is {:.2e} of the right-hand side after {} iteration{}",
                   result.residual_norm, result.iterations, result.iterations == 1 ? "" : "s");
@@ -31,24 +31,21 @@ std::string advice_of(Method method, Outcome outcome, Result const& result) {
     case Outcome::indefinite:
       return fmt::format(
           "p·A·p <= 0 after {} iterations: the matrix is not positive definite (method: minres "
-          "takes "
-          "symmetric matrices that are not, gmres and bicgstab any)",
+          "takes symmetric matrices that are not, gmres and bicgstab any)",
           result.iterations);
     case Outcome::preconditioner:
       return fmt::format(
           "r·z <= 0 after {} iterations: the preconditioner is not positive definite (cg and "
-          "minres "
-          "need one that is; gmres and bicgstab take any)",
+          "minres need one that is; gmres and bicgstab take any)",
           result.iterations);
     case Outcome::incompatible:
       return fmt::format(
-          "the matrix is singular as far as rounding tells, and no x has a smaller residual: {}",
-          residual);
+          "the matrix{} is singular as far as rounding tells, and no x has a smaller residual: {}",
+          method == Method::gmres && preconditioned ? " times its preconditioner" : "", residual);
     case Outcome::not_finite:
       return fmt::format(
           "sums are not finite after {} iterations (values so large or small that their squares "
-          "have "
-          "no place, or a method that diverges: gmres does not)",
+          "have no place, or a method that diverges: gmres does not)",
           result.iterations);
   }
   return {};

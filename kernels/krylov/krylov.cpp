@@ -334,7 +334,8 @@ std::vector<Result> solve_columns(Stream& stream, Method method, Operator<T> con
                                   Preconditioner<T> const& preconditioner, std::span<T const> b,
                                   std::span<T> x, std::int64_t columns, Options const& options) {
   auto results = Solver<T>(stream, method, a, preconditioner, b, x, columns, options).solve();
-  for (Result& result : results) result.advice = advice_of(method, result.outcome, result);
+  for (Result& result : results)
+    result.advice = advice_of(method, result.outcome, result, preconditioner != nullptr);
   return results;
 }
 

@@ -73,7 +73,7 @@ class Iteration {
 };
 
 /// What happened, and what would do in a method's place or beside it; empty where it converged.
-std::string advice_of(Method method, Outcome outcome, Result const& result);
+std::string advice_of(Method method, Outcome outcome, Result const& result, bool preconditioned);
 
 template <class T>
 std::unique_ptr<Iteration<T>> make_cg(Problem<T> const& problem);

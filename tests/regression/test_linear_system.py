@@ -305,6 +305,16 @@ class Solutions(LinearSystem):
         x, _ = self.solve(system(matrix={"file": "a.mtx"}, rhs="i - 1", method="minres"))
         numpy.testing.assert_allclose(numpy.diff(x), [1, 1], atol=1e-7)
 
+    def test_gmres_knows_the_matrix_with_its_preconditioner_alone(self):
+        # Rows 0 and 1 are the same, and b differs there.
+        (self.directory / "a.mtx").write_text("%%MatrixMarket matrix coordinate real general\n3 3 7\n"
+                                              "1 1 2\n1 2 1\n2 1 2\n2 2 1\n3 1 1\n3 2 4\n3 3 5\n")
+        for preconditioner, what in (("none", "the matrix"), ("jacobi", "the matrix times its preconditioner")):
+            config = system(matrix={"file": "a.mtx"}, rhs="i", method="gmres")
+            config["parameters"]["preconditioner"] = preconditioner
+            _, err = self.call("run", self.write("case.yaml", config), "--quiet", code=FAILED)
+            self.assertRegex(err, f"gmres did not converge: {what} is singular as far as rounding tells")
+
     def test_sparse_files_that_are_refused(self):
         head = "%%MatrixMarket matrix coordinate real general\n"
         self.write("a.mtx", head + "2 3 1\n1 1 1\n")
