@@ -319,8 +319,8 @@ void Corrected<T, S>::advance(Stream& stream, std::span<double> u,
   double* const q = poisson::at_places(equation_, product_.data());
   double beta = 0;
   if (!is_first && curvature_ > 0)
-    beta = -sum(stream, SumAlongBefore<T, S>{a_, finest, q}).first / curvature_;
-  each(stream, TakeDirection<S>{finest, places(), p, beta});
+    beta = -sum(stream, SumAlongBefore<T, S>{a_, finest, q}, together_).first / curvature_;
+  each(stream, TakeDirection<T, S>{a_, finest, p, beta});
   complete(stream, direction_.span());
   auto const [curvature, descent] =
       sum(stream, ApplyToDirection<T, S>{a_, finest, p, q, scale_}, together_);
@@ -329,7 +329,7 @@ void Corrected<T, S>::advance(Stream& stream, std::span<double> u,
   double const unit = residual.scale;
   Advance const step{points_of(finest), places(), p, solution, alpha * (scale_ / unit)};
   if constexpr (std::is_same_v<S, double>) {
-    find(stream, AdvanceWithResidual<T>{a_, finest, step, q, alpha, unit}, found);
+    find(stream, AdvanceWithResidual<T>{a_, finest, step, q, alpha, 1 / unit}, found);
   } else {
     find(stream, step, found + 1);
     complete(stream, u);
@@ -398,10 +398,10 @@ Outcome Corrected<T, S>::solve(Stream& stream, std::span<T const> right, std::sp
     shift = integral.sum / integral.volume;
   }
   TakeResidual<T, S> const residual = residual_step(solution, f, unit, shift);
-  if (from_u || finest.is_stored())
+  if (from_u)
     find(stream, residual, found_.data());
   else
-    each(stream, BeginResidual<T, S>{finest, places(), f, unit, shift});
+    each(stream, BeginResidual<T, S>{a_, finest, f, unit, shift});
   complete_right();
   if (from_u) progress.begin(number(take_found(stream, 1)[0].first));
   zero_async(found_.span(), stream);

@@ -66,11 +66,15 @@ __device__ void for_walks(Step const& step, int i, Walk const& y, Walk const& z,
     int j = y.first, k = y.first < y.end ? z.first : z.end;
     while (k < z.end) {
       typename Step::Loaded loaded[at_once];
-      int js[at_once], ks[at_once];
+      Spot spots[at_once];
+      bool is_point[at_once];
 #pragma unroll
       for (int one = 0; one < at_once; ++one) {
-        js[one] = j, ks[one] = k;
-        if (k < z.end) loaded[one] = step.load(i, j, k);
+        is_point[one] = k < z.end;
+        if (is_point[one]) {
+          spots[one] = step.spot(i, j, k);
+          loaded[one] = step.load(spots[one]);
+        }
         j += y.by;
         if (j < y.end) continue;
         j = y.first;
@@ -78,7 +82,7 @@ __device__ void for_walks(Step const& step, int i, Walk const& y, Walk const& z,
       }
 #pragma unroll
       for (int one = 0; one < at_once; ++one)
-        if (ks[one] < z.end) take([&] { return step.finish(i, js[one], ks[one], loaded[one]); });
+        if (is_point[one]) take([&] { return step.finish(spots[one], loaded[one]); });
     }
   } else {
     for (int k = z.first; k < z.end; k += z.by)
@@ -218,6 +222,8 @@ template <class Step>
 void cuda_each(Stream& stream, Step const& step) {
   if constexpr (requires { march(stream, step); })
     if (goes_by_columns(step)) return march(stream, step);
+  if constexpr (requires { step.level, march_stored(stream, step); })
+    if (can_march_stored(step.level)) return march_stored(stream, step);
   launch(stream, step);
 }
 

@@ -145,30 +145,31 @@ constexpr int pairs_of_warp = warp_size - 2, rows_of_block = threads_of_columns 
 template <class S>
 class CoarseColumn {
  public:
-  __device__ CoarseColumn(Level<S> const& fine, Level<S> const& coarse, int x, int j)
+  /// From the fine plane k on.
+  __device__ CoarseColumn(Level<S> const& fine, Level<S> const& coarse, int x, int j, int k)
       : fine_(fine), coarse_(coarse) {
     Ends const across = Ends::of(fine.transfer[1], j);
     int const n = coarse.count[0];
     interpolates_y_ = !across.is_kept && fine.weight_left[1] != nullptr;
-    of_y_ = std::int64_t{j} * n + x;
+    over_y_ = std::int64_t{fine.count[1]} * n;
+    over_z_ = std::int64_t{coarse.count[1]} * n;
+    of_y_ = k * over_y_ + std::int64_t{j} * n + x;
 #pragma unroll
     for (int b = 0; b < 2; ++b) {
       int const y = across.at[b];
       parity_[b] = x + y;
       row_[b] = y < 0 ? nullptr : coarse.u + std::int64_t{y} * coarse.half + (x >> 1);
-      of_z_[b] = std::int64_t{max(y, 0)} * n + x;
+      of_z_[b] = k * over_z_ + std::int64_t{max(y, 0)} * n + x;
     }
   }
 
-  /// Asks for what a plane of the fine level takes.
-  __device__ void ask(int k, Ends const& along) {
+  /// Asks for what the next plane of the fine level takes.
+  __device__ void ask(Ends const& along) {
     // Behind a kept plane comes one that lies between it and the next, or the next one.
     moves_ = along.at[0] >= 0 && along.at[0] == known_[1];
     if (moves_) known_[0] = known_[1];
-    int const n = coarse_.count[0];
     bool const between = !along.is_kept && fine_.weight_left[2] != nullptr;
     Pair const of_y(fine_, 1), of_z(fine_, 2);
-    std::int64_t const row = of_y_ + std::int64_t{k} * fine_.count[1] * n;
 #pragma unroll
     for (int c = 0; c < 2; ++c) {
       int const z = along.at[c];
@@ -181,13 +182,15 @@ class CoarseColumn {
         if (comes_[c])
           coming_[c][b] = row_[b][std::int64_t{z} * row_stride(coarse_, 2) +
                                   ((parity_[b] + z) & 1) * coarse_.colour];
-        if (between && z >= 0)
-          weight_z_[c][b] = __ldg(of_z.of[c] + of_z_[b] + std::int64_t{k} * coarse_.count[1] * n);
+        if (between && z >= 0) weight_z_[c][b] = __ldg(of_z.of[c] + of_z_[b]);
       }
     }
 #pragma unroll
-    for (int b = 0; b < 2; ++b)
-      weight_y_[b] = interpolates_y_ ? __ldg(of_y.of[b] + row) : b == 0 ? 1.0f : 0.0f;
+    for (int b = 0; b < 2; ++b) {
+      weight_y_[b] = interpolates_y_ ? __ldg(of_y.of[b] + of_y_) : b == 0 ? 1.0f : 0.0f;
+      of_z_[b] += over_z_;
+    }
+    of_y_ += over_y_;
   }
   /// What has been asked for.
   __device__ S take() {
@@ -209,7 +212,8 @@ class CoarseColumn {
 
  private:
   Level<S> const &fine_, &coarse_;
-  std::int64_t of_y_, of_z_[2];  ///< places of weights
+  std::int64_t of_y_, of_z_[2], over_y_,
+      over_z_;  ///< places of weights, and to those of the next plane
   S const* row_[2];
   int parity_[2];
   bool interpolates_y_, moves_ = false, comes_[2] = {false, false};
@@ -240,7 +244,7 @@ __global__ void __launch_bounds__(threads_of_columns, 2)
   __syncthreads();
   // The lanes' coarse columns, the first of which the first point lies behind, or at.
   int const from = max(__ldg(fine.transfer[0].left + min(2 * first_pair, n - 1)), 0);
-  CoarseColumn<S> column(fine, coarse, min(from + lane, coarse.count[0] - 1), j);
+  CoarseColumn<S> column(fine, coarse, min(from + lane, coarse.count[0] - 1), j, first_plane);
   Pair const of_x(fine, 0);
   Ends own[2];
   bool is_point[2];
@@ -267,13 +271,13 @@ __global__ void __launch_bounds__(threads_of_columns, 2)
     return has;
   };
 
-  column.ask(first_plane, planes[0]);
+  column.ask(planes[0]);
   FinePair<S> next = load(first_plane);
   for (int k = first_plane; k < end; ++k) {
     S const value = column.take();
     FinePair<S> const now = next;
     if (k + 1 < end) {
-      column.ask(k + 1, planes[k + 1 - first_plane]);
+      column.ask(planes[k + 1 - first_plane]);
       next = load(k + 1);
     }
 #pragma unroll
@@ -286,14 +290,78 @@ __global__ void __launch_bounds__(threads_of_columns, 2)
         if (!is_point[odd] || x < 0) continue;
         // Where a ring closes the column is another warp's.
         if (x < from || x >= from + warp_size) {
-          CoarseColumn<S> other(fine, coarse, x, j);
-          other.ask(k, planes[k - first_plane]);
+          CoarseColumn<S> other(fine, coarse, x, j, k);
+          other.ask(planes[k - first_plane]);
           found = other.take();
         }
         sum += now.weight[odd][a] * found;
       }
       if (is_point[odd]) *place_of(k, odd) = sum;
     }
+  }
+}
+
+/// The same where every second point of a row is kept, from the second one on: a lane has the coarse
+/// column at the second point of its pair, and the first one of a warp no pair.
+constexpr int doubled_of_warp = warp_size - 1;
+
+template <bool adds, class S>
+__global__ void __launch_bounds__(threads_of_columns, 3)
+    correct_doubled_kernel(__grid_constant__ Level<S> const fine,
+                           __grid_constant__ Level<S> const coarse, int piece) {
+  __shared__ Ends planes[Columns::longest];
+  int const lane = static_cast<int>(threadIdx.x);
+  int const across = static_cast<int>(blockIdx.y * blockDim.y + threadIdx.y);
+  int const n = fine.count[0], m = fine.count[1], p = fine.count[2], j = min(across, m - 1);
+  int const x = static_cast<int>(blockIdx.x) * doubled_of_warp + lane - 1;
+  int const first_plane = static_cast<int>(blockIdx.z) * piece, end = min(first_plane + piece, p);
+  int const thread = static_cast<int>(threadIdx.y) * warp_size + lane;
+  if (thread < end - first_plane) planes[thread] = Ends::of(fine.transfer[2], first_plane + thread);
+  __syncthreads();
+  bool const has_column = x >= 0 && x < coarse.count[0];
+  bool const has_even = lane > 0 && across < m && 2 * x < n, has_odd = has_even && 2 * x + 1 < n;
+  CoarseColumn<S> column(fine, coarse, min(max(x, 0), coarse.count[0] - 1), j, first_plane);
+  std::int64_t const over_plane = row_stride(fine, 2), over_points = std::int64_t{m} * n;
+  std::int64_t const point = first_plane * over_points + std::int64_t{j} * n + 2 * x;
+  float const *left = fine.weight_left[0] + point, *right = fine.weight_right[0] + point;
+  // The pair, of which the point with an odd number is of the other colour.
+  bool const is_second = ((j + first_plane) & 1) != 0;
+  S* even = fine.u + first_plane * over_plane + std::int64_t{j} * fine.half + x +
+            (is_second ? fine.colour : 0);
+  std::int64_t to_odd = is_second ? -fine.colour : fine.colour;
+
+  struct Loaded {
+    S even, odd;
+    float left, right;
+  };
+  auto const load = [&] {
+    Loaded has{};
+    if (has_even) {
+      if constexpr (adds) has.even = *even;
+      has.left = __ldg(left);
+      has.right = __ldg(right);
+    }
+    if (adds && has_odd) has.odd = even[to_odd];
+    return has;
+  };
+  column.ask(planes[0]);
+  Loaded next = load();
+  for (int k = first_plane; k < end; ++k) {
+    S const value = has_column ? column.take() : S{0};
+    Loaded const now = next;
+    S* const to = even;
+    std::int64_t const other = to_odd;
+    even += over_plane + to_odd;
+    to_odd = -to_odd;
+    left += over_points;
+    right += over_points;
+    if (k + 1 < end) {
+      column.ask(planes[k + 1 - first_plane]);
+      next = load();
+    }
+    S const before = __shfl_up_sync(~0u, value, 1);
+    if (has_even) *to = (now.even + now.left * before) + now.right * value;
+    if (has_odd) to[other] = now.odd + value;
   }
 }
 
@@ -323,8 +391,12 @@ void march_stored(Stream& stream, Correct<S> const& step) {
   auto const& fine = step.fine;
   auto columns =
       Columns::in_blocks(warp_size, rows_of_block, fine.half, fine.count[1], fine.count[2]);
-  columns.grid.x = blocks_for(fine.half, pairs_of_warp);
-  auto* const kernel = step.adds ? correct_kernel<true, S> : correct_kernel<false, S>;
+  columns.grid.x =
+      blocks_for((fine.count[0] + 1) / 2, fine.doubles ? doubled_of_warp : pairs_of_warp);
+  auto* const kernel =
+      fine.doubles
+          ? (step.adds ? correct_doubled_kernel<true, S> : correct_doubled_kernel<false, S>)
+          : (step.adds ? correct_kernel<true, S> : correct_kernel<false, S>);
   columns = columns.fitted(stream, kernel, fine.count[2]);
   kernel<<<columns.grid, columns.block, 0, native(stream)>>>(fine, step.coarse, columns.piece);
   GRIDSTRIDE_CHECK_LAUNCH(stream, "multigrid correct");

@@ -1,10 +1,10 @@
-// What stands around cycles of fields, by columns of points on the grid's own arrays: u's residual, and
-// the product with a direction of conjugate gradients.
+// What stands around cycles of fields, by columns of points on the grid's own arrays: u's residual, the
+// product with a direction of conjugate gradients, and what goes point by point there.
 //
 // Of most points all neighbours are in the arrays one step away, and what lies on a Dirichlet side
-// counts as 0: their equations are written out, so that places and sides cost a comparison each, and what
-// is needed at the next point is asked for before this one's is waited for. Those
-// on periodic and Neumann sides are as family `poisson` has them.
+// counts as 0: their equations are written out. Those on periodic and Neumann sides are as family
+// `poisson` has them. What is needed next is asked for before what is here is waited for. From point to
+// point places are added to: found anew they would take longer than memory.
 
 #include "kernels/multigrid/columns.cuh"
 #include "kernels/multigrid/march.cuh"
@@ -15,6 +15,67 @@ namespace gridstride::multigrid {
 
 namespace {
 
+template <class T>
+bool halves_cells(poisson::Operator<T> const& a) {
+  for (int axis = 0; axis < a.dims; ++axis)
+    for (int side = 0; side < 2; ++side)
+      if (a.side[axis][side] == poisson::Rule::neumann) return true;
+  return false;
+}
+
+/// The points of a column one after the other: where they lie, and their shares of cells.
+template <bool volume, class T, class S>
+class ColumnSpots {
+ public:
+  static constexpr int along = volume ? 2 : 1;
+
+  /// From the one with the number k on; `halves` tells whether there are parts of cells.
+  __device__ ColumnSpots(poisson::Operator<T> const& a, Level<S> const& level, int i, int j, int k,
+                         bool halves)
+      : a_(a), halves_(halves) {
+    at_[0] = a.first[0] + i;
+    at_[1] = a.first[1] + (volume ? j : k);
+    at_[2] = a.first[2] + (volume ? k : 0);
+    over_row_ = volume ? std::int64_t{level.half} * level.count[1] : std::int64_t{level.half};
+    bool const odd = ((i + (volume ? j : 0) + k) & 1) != 0;
+    std::int64_t const row = k * over_row_ + (volume ? std::int64_t{j} * level.half : 0) + (i >> 1);
+    grid_ = at_[0] + at_[1] * a.stride[1] + (volume ? at_[2] * a.stride[2] : 0);
+    level_ = row + (odd ? level.colour : 0);
+    to_other_ = odd ? -level.colour : level.colour;
+  }
+  __device__ std::int64_t const (&at() const)[3] { return at_; }
+  /// So many points on; that many may be asked for.
+  __device__ Spot spot(int on) const {
+    Spot spot{grid_ + on * a_.stride[along],
+              level_ + on * over_row_ + (on % 2 == 0 ? 0 : to_other_), 1};
+    if (halves_) {
+      std::int64_t at[3] = {at_[0], at_[1], at_[2]};
+      at[along] += on;
+      spot.share = poisson::share_of(a_, at);
+    }
+    return spot;
+  }
+  __device__ void go_on(int by) {
+    at_[along] += by;
+    grid_ += by * a_.stride[along];
+    level_ += by * over_row_;
+    if (by % 2 == 0) return;
+    level_ += to_other_;
+    to_other_ = -to_other_;
+  }
+
+ private:
+  poisson::Operator<T> const& a_;
+  bool halves_;
+  std::int64_t at_[3], grid_, level_, over_row_, to_other_;
+};
+
+template <bool volume, class T, class S>
+__device__ ColumnSpots<volume, T, S> spots_of(poisson::Operator<T> const& a, Level<S> const& level,
+                                              int i, int j, int k, bool halves) {
+  return {a, level, i, j, k, halves};
+}
+
 /// A·u at the points of a column one after the other, in the order of `poisson::product_with`. What lies
 /// before and behind is kept from point to point.
 template <bool volume, class T>
@@ -22,54 +83,52 @@ class ColumnProduct {
  public:
   static constexpr int along = volume ? 2 : 1;
 
-  /// At the column's point with the number k.
-  __device__ ColumnProduct(poisson::Operator<T> const& a, double const* u, int i, int j, int k)
-      : a_(a), u_(u) {
-    at_[0] = a.first[0] + i;
-    at_[1] = a.first[1] + (volume ? j : k);
-    at_[2] = a.first[2] + (volume ? k : 0);
-    place_ = at_[0] + at_[1] * a.stride[1] + (volume ? at_[2] * a.stride[2] : 0);
-    is_inner_ = a.diffusivities != nullptr && is_inner(0) && (!volume || is_inner(1));
+  /// At a point, which lies at a place in arrays.
+  __device__ ColumnProduct(poisson::Operator<T> const& a, double const* u,
+                           std::int64_t const (&at)[3], std::int64_t place)
+      : a_(a), all_u_(u), at_{at[0], at[1], at[2]}, place_(place), u_(u + place) {
+    has_field_ = a.diffusivities != nullptr;
+    if (has_field_) field_ = a.diffusivities + place;
+    is_inner_ = has_field_ && is_inner(0) && (!volume || is_inner(1));
 #pragma unroll
     for (int axis = 0; axis <= along; ++axis) {
-      find_known(axis);
-      for (int side = 0; side < 2; ++side)
-        has_halves_ = has_halves_ || a.side[axis][side] == poisson::Rule::neumann;
+      known_[axis][0] = a.side[axis][0] == poisson::Rule::dirichlet && at_[axis] == 1;
+      known_[axis][1] =
+          a.side[axis][1] == poisson::Rule::dirichlet && at_[axis] == a.points[axis] - 2;
     }
+    last_ = static_cast<int>(min(a.points[along] - 1 - at_[along], std::int64_t{1 << 30}));
+    has_first_ = at_[along] > 0;
     before_ = beside(-1);
     here_ = beside(0);
     behind_ = beside(1);
   }
-  __device__ std::int64_t place() const { return place_; }
   __device__ double here() const { return here_.u; }
   /// Asks for what is behind the next point, which has to be an unknown of this rank.
   __device__ void look_ahead() { ahead_ = beside(2); }
   /// To the next point, after that.
   __device__ void go_on() {
+    std::int64_t const stride = a_.stride[along];
     ++at_[along];
-    place_ += a_.stride[along];
-    find_known(along);
+    place_ += stride;
+    u_ += stride;
+    if (has_field_) field_ += stride;
+    --last_;
+    has_first_ = true;
+    known_[along][0] = false;
+    known_[along][1] = a_.side[along][1] == poisson::Rule::dirichlet && last_ == 1;
     before_ = here_;
     here_ = behind_;
     behind_ = ahead_;
   }
-  __device__ double share() const {
-    if (!has_halves_) return 1;
-    std::int64_t const at[3] = {at_[0], at_[1], at_[2]};
-    return poisson::share_of(a_, at);
-  }
 
   __device__ double operator()() const {
-    if (!is_inner_ || !is_inner(along)) {
+    if (!is_inner_ || !has_first_ || last_ < 1) {
       std::int64_t const at[3] = {at_[0], at_[1], at_[2]};  // else they would be in memory
-      return poisson::product_of(a_, u_, at).product;
+      return poisson::product_of(a_, all_u_, at).product;
     }
     double sum = a_.reaction_at(place_) * here_.u;
-#pragma unroll
-    for (int axis = 0; axis < along; ++axis) {
-      std::int64_t const stride = axis == 0 ? 1 : a_.stride[axis];
-      take(sum, axis, value(place_ - stride), value(place_ + stride));
-    }
+    take(sum, 0, value(-1), value(1));
+    if constexpr (volume) take(sum, 1, value(-a_.stride[1]), value(a_.stride[1]));
     take(sum, along, before_, behind_);
     return sum;
   }
@@ -82,20 +141,14 @@ class ColumnProduct {
   __device__ bool is_inner(int axis) const {
     return at_[axis] >= 1 && at_[axis] <= a_.points[axis] - 2;
   }
-  __device__ void find_known(int axis) {
-    known_[axis][0] = a_.side[axis][0] == poisson::Rule::dirichlet && at_[axis] == 1;
-    known_[axis][1] =
-        a_.side[axis][1] == poisson::Rule::dirichlet && at_[axis] == a_.points[axis] - 2;
-  }
-  __device__ Value value(std::int64_t place) const {
-    return {u_[place], double{a_.diffusivities[place]}};
+  __device__ Value value(std::int64_t from_here) const {
+    return {u_[from_here], double{field_[from_here]}};
   }
   /// So many points behind this one, or the last one of the line on that side.
   __device__ Value beside(int steps) const {
-    if (a_.diffusivities == nullptr) return {u_[place_], 0};
-    std::int64_t const last = a_.points[along] - 1 - at_[along];
-    std::int64_t const step = max(-at_[along], min(std::int64_t{steps}, last));
-    return value(place_ + step * a_.stride[along]);
+    if (!has_field_) return {*u_, 0};
+    int const step = steps < 0 && !has_first_ ? 0 : min(steps, last_);
+    return value(step * a_.stride[along]);
   }
   __device__ void take(double& sum, int axis, Value const& before, Value const& behind) const {
     double const lower = a_.weight[axis] * (here_.a + before.a),
@@ -105,9 +158,12 @@ class ColumnProduct {
   }
 
   poisson::Operator<T> const& a_;
-  double const* u_;
+  double const* all_u_;
   std::int64_t at_[3], place_;
-  bool is_inner_, has_halves_ = false;
+  double const* u_;
+  T const* field_ = nullptr;
+  bool has_field_, is_inner_, has_first_;
+  int last_;  ///< points of the line behind this one
   bool known_[along + 1][2];
   Value before_, here_, behind_, ahead_{};
 };
@@ -132,27 +188,29 @@ __device__ void join_block(Value own, Join const& join, Take const& take) {
 
 template <bool volume, class T, class S>
 __global__ void __launch_bounds__(threads_of_columns)
-    residual_kernel(__grid_constant__ TakeResidual<T, S> const step, int piece, Found* largest) {
+    residual_kernel(__grid_constant__ TakeResidual<T, S> const step, int piece, bool halves,
+                    Found* largest) {
   auto const& level = step.level;
   Column const column(piece, level.count[volume ? 2 : 1]);
   int const i = column.x, j = column.across;
   std::uint64_t found = 0;
   if (i < level.count[0] && (!volume || j < level.count[1])) {
-    ColumnProduct<volume, T> product(step.a, step.u, i, j, column.first);
-    double right = step.right[product.place()];
+    ColumnSpots<volume, T, S> spots(step.a, level, i, j, column.first, halves);
+    ColumnProduct<volume, T> product(step.a, step.u, spots.at(), spots.spot(0).grid);
+    double right = step.right[spots.spot(0).grid];
     for (int k = column.first; k < column.last; ++k) {
-      bool const goes_on = k + 1 < column.last;
       double next_right = 0;
-      if (goes_on) {
+      if (k + 1 < column.last) {
         product.look_ahead();
-        next_right = step.right[product.place() + step.a.stride[product.along]];
+        next_right = step.right[spots.spot(1).grid];
       }
+      Spot const at = spots.spot(0);
       double const residual = (right - product()) - step.shift;
-      level.f[level.place(i, volume ? j : k, volume ? k : 0)] =
-          static_cast<S>(residual * product.share() * step.scale);
+      level.f[at.level] = static_cast<S>(residual * at.share * step.scale);
       poisson::raise(found, poisson::bits_of_magnitude(residual));
       right = next_right;
       product.go_on();
+      spots.go_on(1);
     }
   }
   join_block(
@@ -163,40 +221,106 @@ __global__ void __launch_bounds__(threads_of_columns)
       });
 }
 
+__device__ std::int64_t number_of_block() {
+  return (std::int64_t{blockIdx.z} * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
+}
+
 template <bool volume, class T, class S>
 __global__ void __launch_bounds__(threads_of_columns)
     direction_kernel(__grid_constant__ ApplyToDirection<T, S> const step, int piece, int before,
-                     Summed* sums) {
+                     bool halves, Summed* sums) {
   auto const& level = step.level;
   Column const column(piece, before + level.count[volume ? 2 : 1]);
   int const i = column.x, j = column.across;
   Summed own;
   if (i < level.count[0] && (!volume || j < level.count[1])) {
     int const first = max(column.first - before, 0), last = column.last - before;
-    ColumnProduct<volume, T> product(step.a, step.p, i, j, first);
-    auto const residual_at = [&](int k) {
-      return double{level.f[level.place(i, volume ? j : k, volume ? k : 0)]};
-    };
-    double r = residual_at(first);
+    ColumnSpots<volume, T, S> spots(step.a, level, i, j, first, halves);
+    ColumnProduct<volume, T> product(step.a, step.p, spots.at(), spots.spot(0).grid);
+    double r = level.f[spots.spot(0).level];
     for (int k = first; k < last; ++k) {
-      bool const goes_on = k + 1 < last;
       double next_r = 0;
-      if (goes_on) {
+      if (k + 1 < last) {
         product.look_ahead();
-        next_r = residual_at(k + 1);
+        next_r = level.f[spots.spot(1).level];
       }
+      Spot const at = spots.spot(0);
       double const q = step.scale * product(), p = product.here();
-      step.q[product.place()] = q;
-      own = own + Summed{product.share() * p * q, p * r};
+      step.q[at.grid] = q;
+      own = own + Summed{at.share * p * q, p * r};
       r = next_r;
       product.go_on();
+      spots.go_on(1);
     }
   }
   join_block(
       own, [](Summed const& a, Summed const& b) { return a + b; },
-      [&](Summed const& all) {
-        sums[(std::int64_t{blockIdx.z} * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x] = all;
-      });
+      [&](Summed const& all) { sums[number_of_block()] = all; });
+}
+
+/// Makes a step at the points of a column from `first` on, several at a time, and `take`s what it finds.
+template <bool volume, class Step, class Take>
+__device__ void for_column(Step const& step, int i, int j, int first, int last, bool halves,
+                           Take const& take) {
+  constexpr int at_once = 4;
+  auto spots = spots_of<volume>(step.a, step.level, i, j, first, halves);
+  for (int k = first; k < last; k += at_once) {
+    typename Step::Loaded loaded[at_once];
+#pragma unroll
+    for (int one = 0; one < at_once; ++one)
+      if (k + one < last) loaded[one] = step.load(spots.spot(one));
+#pragma unroll
+    for (int one = 0; one < at_once; ++one)
+      if (k + one < last) take([&] { return step.finish(spots.spot(one), loaded[one]); });
+    spots.go_on(at_once);
+  }
+}
+
+template <bool volume, class Step>
+__global__ void __launch_bounds__(threads_of_columns)
+    points_kernel(__grid_constant__ Step const step, int piece, bool halves) {
+  Column const column(piece, step.level.count[volume ? 2 : 1]);
+  int const i = column.x, j = column.across;
+  if (i >= step.level.count[0] || (volume && j >= step.level.count[1])) return;
+  for_column<volume>(step, i, j, column.first, column.last, halves,
+                     [](auto const& result) { result(); });
+}
+
+template <bool volume, class Step>
+__global__ void __launch_bounds__(threads_of_columns)
+    sum_points_kernel(__grid_constant__ Step const step, int piece, int before, bool halves,
+                      Summed* sums) {
+  Column const column(piece, before + step.level.count[volume ? 2 : 1]);
+  int const i = column.x, j = column.across;
+  Summed own;
+  if (i < step.level.count[0] && (!volume || j < step.level.count[1]))
+    for_column<volume>(step, i, j, max(column.first - before, 0), column.last - before, halves,
+                       [&](auto const& result) { own = own + result(); });
+  join_block(
+      own, [](Summed const& a, Summed const& b) { return a + b; },
+      [&](Summed const& all) { sums[number_of_block()] = all; });
+}
+
+template <bool volume, class Step>
+__global__ void __launch_bounds__(threads_of_columns)
+    find_points_kernel(__grid_constant__ Step const step, int piece, bool halves, Found* largest) {
+  Column const column(piece, step.level.count[volume ? 2 : 1]);
+  int const i = column.x, j = column.across;
+  FoundTwice own;
+  if (i < step.level.count[0] && (!volume || j < step.level.count[1]))
+    for_column<volume>(step, i, j, column.first, column.last, halves,
+                       [&](auto const& result) { raise(own, result()); });
+  auto const larger = [](FoundTwice a, FoundTwice const& b) {
+    raise(a, b);
+    return a;
+  };
+  join_block(own, larger, [&](FoundTwice const& all) {
+    using Word = unsigned long long;
+    for (int of = 0; of < 2; ++of) {
+      atomicMax(reinterpret_cast<Word*>(&largest[of].first), static_cast<Word>(all.of[of].first));
+      atomicMax(reinterpret_cast<Word*>(&largest[of].second), static_cast<Word>(all.of[of].second));
+    }
+  });
 }
 
 template <class Step>
@@ -232,7 +356,8 @@ void march_stored(Stream& stream, TakeResidual<T, S> const& step, Found* largest
   auto* const kernel =
       step.a.dims == 3 ? residual_kernel<true, T, S> : residual_kernel<false, T, S>;
   auto const columns = columns_of(step).fitted(stream, kernel, step.level.count[step.a.dims - 1]);
-  kernel<<<columns.grid, columns.block, 0, native(stream)>>>(step, columns.piece, largest);
+  kernel<<<columns.grid, columns.block, 0, native(stream)>>>(step, columns.piece,
+                                                             halves_cells(step.a), largest);
   GRIDSTRIDE_CHECK_LAUNCH(stream, "multigrid residual");
 }
 
@@ -248,17 +373,75 @@ void march_stored(Stream& stream, ApplyToDirection<T, S> const& step, Planes con
   auto const [columns, before] = SumColumns::of(step, planes);
   auto* const kernel =
       step.a.dims == 3 ? direction_kernel<true, T, S> : direction_kernel<false, T, S>;
-  kernel<<<columns.grid, columns.block, 0, native(stream)>>>(step, columns.piece, before, sums);
+  kernel<<<columns.grid, columns.block, 0, native(stream)>>>(step, columns.piece, before,
+                                                             halves_cells(step.a), sums);
   GRIDSTRIDE_CHECK_LAUNCH(stream, "multigrid direction");
 }
 
-#define GRIDSTRIDE_INSTANTIATE(T, S)                                            \
-  template void march_stored(Stream&, TakeResidual<T, S> const&, Found*);       \
-  template std::size_t blocks_of(ApplyToDirection<T, S> const&, Planes const&); \
-  template void march_stored(Stream&, ApplyToDirection<T, S> const&, Planes const&, Summed*);
+template <class T, class S>
+std::size_t blocks_of(SumAlongBefore<T, S> const& step, Planes const& planes) {
+  auto const grid = SumColumns::of(step, planes).columns.grid;
+  return std::size_t{grid.x} * grid.y * grid.z;
+}
+
+template <class T, class S>
+void march_stored(Stream& stream, SumAlongBefore<T, S> const& step, Planes const& planes,
+                  Summed* sums) {
+  using Step = SumAlongBefore<T, S>;
+  auto const [columns, before] = SumColumns::of(step, planes);
+  auto* const kernel =
+      step.a.dims == 3 ? sum_points_kernel<true, Step> : sum_points_kernel<false, Step>;
+  kernel<<<columns.grid, columns.block, 0, native(stream)>>>(step, columns.piece, before,
+                                                             halves_cells(step.a), sums);
+  GRIDSTRIDE_CHECK_LAUNCH(stream, "multigrid sum");
+}
+
+namespace {
+
+template <class Step>
+void march_points(Stream& stream, Step const& step) {
+  auto* const kernel = step.a.dims == 3 ? points_kernel<true, Step> : points_kernel<false, Step>;
+  auto const columns = columns_of(step).fitted(stream, kernel, step.level.count[step.a.dims - 1]);
+  kernel<<<columns.grid, columns.block, 0, native(stream)>>>(step, columns.piece,
+                                                             halves_cells(step.a));
+  GRIDSTRIDE_CHECK_LAUNCH(stream, "multigrid points");
+}
+
+}  // namespace
+
+template <class T, class S>
+void march_stored(Stream& stream, TakeDirection<T, S> const& step) {
+  march_points(stream, step);
+}
+template <class T, class S>
+void march_stored(Stream& stream, BeginResidual<T, S> const& step) {
+  march_points(stream, step);
+}
+
+template <class T>
+void march_stored(Stream& stream, AdvanceWithResidual<T> const& step, Found* largest) {
+  using Step = AdvanceWithResidual<T>;
+  auto* const kernel =
+      step.a.dims == 3 ? find_points_kernel<true, Step> : find_points_kernel<false, Step>;
+  auto const columns = columns_of(step).fitted(stream, kernel, step.level.count[step.a.dims - 1]);
+  kernel<<<columns.grid, columns.block, 0, native(stream)>>>(step, columns.piece,
+                                                             halves_cells(step.a), largest);
+  GRIDSTRIDE_CHECK_LAUNCH(stream, "multigrid advance");
+}
+
+#define GRIDSTRIDE_INSTANTIATE(T, S)                                                          \
+  template void march_stored(Stream&, TakeResidual<T, S> const&, Found*);                     \
+  template std::size_t blocks_of(ApplyToDirection<T, S> const&, Planes const&);               \
+  template void march_stored(Stream&, ApplyToDirection<T, S> const&, Planes const&, Summed*); \
+  template std::size_t blocks_of(SumAlongBefore<T, S> const&, Planes const&);                 \
+  template void march_stored(Stream&, SumAlongBefore<T, S> const&, Planes const&, Summed*);   \
+  template void march_stored(Stream&, TakeDirection<T, S> const&);                            \
+  template void march_stored(Stream&, BeginResidual<T, S> const&);
 GRIDSTRIDE_INSTANTIATE(float, float)
 GRIDSTRIDE_INSTANTIATE(float, double)
 GRIDSTRIDE_INSTANTIATE(double, float)
 GRIDSTRIDE_INSTANTIATE(double, double)
+template void march_stored(Stream&, AdvanceWithResidual<float> const&, Found*);
+template void march_stored(Stream&, AdvanceWithResidual<double> const&, Found*);
 
 }  // namespace gridstride::multigrid

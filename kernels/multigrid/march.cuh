@@ -41,6 +41,16 @@ std::size_t blocks_of(ApplyToDirection<T, S> const&, Planes const&);
 template <class T, class S>
 void march_stored(Stream&, ApplyToDirection<T, S> const&, Planes const&, Summed* sums);
 template <class T, class S>
+std::size_t blocks_of(SumAlongBefore<T, S> const&, Planes const&);
+template <class T, class S>
+void march_stored(Stream&, SumAlongBefore<T, S> const&, Planes const&, Summed* sums);
+template <class T, class S>
+void march_stored(Stream&, TakeDirection<T, S> const&);
+template <class T, class S>
+void march_stored(Stream&, BeginResidual<T, S> const&);
+template <class T>
+void march_stored(Stream&, AdvanceWithResidual<T> const&, Found* largest);
+template <class T, class S>
 void march(Stream&, BeginResidual<T, S> const&);
 template <class T, class S>
 void march(Stream&, TakeResidual<T, S> const&, Found* largest);

@@ -40,16 +40,23 @@ struct Places {
 };
 
 template <class T>
-GRIDSTRIDE_HOST_DEVICE Places places_of(poisson::Operator<T> const& a) {
+Places places_of(poisson::Operator<T> const& a) {
   std::int64_t first = 0;
   for (int axis = 0; axis < 3; ++axis) first += a.first[axis] * a.stride[axis];
   return {first, {a.stride[0], a.stride[1], a.stride[2]}};
 }
-/// Of an unknown's cell.
-template <class T>
-GRIDSTRIDE_HOST_DEVICE double share_of_cell(poisson::Operator<T> const& a, int i, int j, int k) {
+/// Where an unknown lies in the grid's arrays and in the level's, and its share of a cell where that
+/// `counts`.
+struct Spot {
+  std::int64_t grid, level;
+  double share;
+};
+template <class T, class S>
+GRIDSTRIDE_HOST_DEVICE Spot spot_of(poisson::Operator<T> const& a, Level<S> const& level, int i,
+                                    int j, int k, bool counts = true) {
   std::int64_t const at[3] = {a.first[0] + i, a.first[1] + j, a.first[2] + k};
-  return poisson::share_of(a, at);
+  return {at[0] + at[1] * a.stride[1] + at[2] * a.stride[2], level.place(i, j, k),
+          counts ? poisson::share_of(a, at) : 1.0};
 }
 
 /// With unknowns where they lie in arrays of nothing else.
@@ -75,16 +82,17 @@ struct Begin {
     T right, start;
   };
   GRIDSTRIDE_HOST_DEVICE Extent extent() const { return points; }
-  GRIDSTRIDE_HOST_DEVICE Loaded load(int i, int j, int k) const {
-    std::int64_t const place = places(i, j, k);
-    return {right[place], start == nullptr ? T{0} : start[place]};
+  GRIDSTRIDE_HOST_DEVICE Spot spot(int i, int j, int k) const { return {places(i, j, k), 0, 1}; }
+  GRIDSTRIDE_HOST_DEVICE Loaded load(Spot const& at) const {
+    return {right[at.grid], start == nullptr ? T{0} : start[at.grid]};
   }
-  GRIDSTRIDE_HOST_DEVICE Found finish(int i, int j, int k, Loaded const& has) const {
-    if (u != nullptr) u[places(i, j, k)] = double{has.start};
+  GRIDSTRIDE_HOST_DEVICE Found finish(Spot const& at, Loaded const& has) const {
+    if (u != nullptr) u[at.grid] = double{has.start};
     return {poisson::bits_of_magnitude(has.right), 0};
   }
   GRIDSTRIDE_HOST_DEVICE Found operator()(int i, int j, int k) const {
-    return finish(i, j, k, load(i, j, k));
+    Spot const at = spot(i, j, k);
+    return finish(at, load(at));
   }
 };
 
@@ -128,14 +136,25 @@ struct TakeResidual {
 /// f of the finest level = right, times `scale`: the residual of u = 0.
 template <class T, class S>
 struct BeginResidual {
+  poisson::Operator<T> a;
   Level<S> level;
-  Places places;
   T const* right;
   double scale, shift;
+  struct Loaded {
+    double right;
+  };
   GRIDSTRIDE_HOST_DEVICE Extent extent() const { return points_of(level); }
+  GRIDSTRIDE_HOST_DEVICE Spot spot(int i, int j, int k) const {
+    return spot_of(a, level, i, j, k, level.is_stored());
+  }
+  GRIDSTRIDE_HOST_DEVICE Loaded load(Spot const& at) const { return {double{right[at.grid]}}; }
+  GRIDSTRIDE_HOST_DEVICE void finish(Spot const& at, Loaded const& has) const {
+    double const volume = level.is_stored() ? at.share : 1.0;
+    level.f[at.level] = static_cast<S>((has.right - shift) * volume * scale);
+  }
   GRIDSTRIDE_HOST_DEVICE void operator()(int i, int j, int k) const {
-    double const left = right[places(i, j, k)] - shift;
-    level.f[level.place(i, j, k)] = static_cast<S>(left * scale);
+    Spot const at = spot(i, j, k);
+    finish(at, load(at));
   }
 };
 
@@ -183,36 +202,40 @@ struct SumAlongBefore {
     double z, q;
   };
   GRIDSTRIDE_HOST_DEVICE Extent extent() const { return points_of(level); }
-  GRIDSTRIDE_HOST_DEVICE Loaded load(int i, int j, int k) const {
-    return {double{level.u[level.place(i, j, k)]}, q[places_of(a)(i, j, k)]};
+  GRIDSTRIDE_HOST_DEVICE Spot spot(int i, int j, int k) const { return spot_of(a, level, i, j, k); }
+  GRIDSTRIDE_HOST_DEVICE Loaded load(Spot const& at) const {
+    return {double{level.u[at.level]}, q[at.grid]};
   }
-  GRIDSTRIDE_HOST_DEVICE Summed finish(int i, int j, int k, Loaded const& has) const {
-    return {share_of_cell(a, i, j, k) * has.z * has.q, 0};
+  GRIDSTRIDE_HOST_DEVICE Summed finish(Spot const& at, Loaded const& has) const {
+    return {at.share * has.z * has.q, 0};
   }
   GRIDSTRIDE_HOST_DEVICE Summed operator()(int i, int j, int k) const {
-    return finish(i, j, k, load(i, j, k));
+    Spot const at = spot(i, j, k);
+    return finish(at, load(at));
   }
 };
 
 /// p = z + β·p, of a first direction z.
-template <class S>
+template <class T, class S>
 struct TakeDirection {
+  poisson::Operator<T> a;
   Level<S> level;
-  Places places;
   double* p;
   double beta;
   struct Loaded {
     double z, p;
   };
   GRIDSTRIDE_HOST_DEVICE Extent extent() const { return points_of(level); }
-  GRIDSTRIDE_HOST_DEVICE Loaded load(int i, int j, int k) const {
-    return {double{level.u[level.place(i, j, k)]}, beta == 0 ? 0.0 : p[places(i, j, k)]};
+  GRIDSTRIDE_HOST_DEVICE Spot spot(int i, int j, int k) const { return spot_of(a, level, i, j, k); }
+  GRIDSTRIDE_HOST_DEVICE Loaded load(Spot const& at) const {
+    return {double{level.u[at.level]}, beta == 0 ? 0.0 : p[at.grid]};
   }
-  GRIDSTRIDE_HOST_DEVICE void finish(int i, int j, int k, Loaded const& has) const {
-    p[places(i, j, k)] = beta == 0 ? has.z : has.z + beta * has.p;
+  GRIDSTRIDE_HOST_DEVICE void finish(Spot const& at, Loaded const& has) const {
+    p[at.grid] = beta == 0 ? has.z : has.z + beta * has.p;
   }
   GRIDSTRIDE_HOST_DEVICE void operator()(int i, int j, int k) const {
-    finish(i, j, k, load(i, j, k));
+    Spot const at = spot(i, j, k);
+    finish(at, load(at));
   }
 };
 
@@ -246,45 +269,47 @@ struct Advance {
     double p, u;
   };
   GRIDSTRIDE_HOST_DEVICE Extent extent() const { return points; }
-  GRIDSTRIDE_HOST_DEVICE Loaded load(int i, int j, int k) const {
-    std::int64_t const place = places(i, j, k);
-    return {p[place], u[place]};
-  }
-  GRIDSTRIDE_HOST_DEVICE Found finish(int i, int j, int k, Loaded const& has) const {
+  GRIDSTRIDE_HOST_DEVICE Spot spot(int i, int j, int k) const { return {places(i, j, k), 0, 1}; }
+  GRIDSTRIDE_HOST_DEVICE Loaded load(Spot const& at) const { return {p[at.grid], u[at.grid]}; }
+  GRIDSTRIDE_HOST_DEVICE Found finish(Spot const& at, Loaded const& has) const {
     double const change = alpha * has.p, sum = has.u + change;
-    u[places(i, j, k)] = sum;
+    u[at.grid] = sum;
     return {poisson::bits_of_magnitude(change), poisson::bits_of_magnitude(sum)};
   }
   GRIDSTRIDE_HOST_DEVICE Found operator()(int i, int j, int k) const {
-    return finish(i, j, k, load(i, j, k));
+    Spot const at = spot(i, j, k);
+    return finish(at, load(at));
   }
 };
 
-/// The same, and the residual that the finest level has as its f, in `unit`s, goes along by `alpha`·q;
-/// finds the largest of it, and then what `Advance` does.
+/// The same, and the residual that the finest level has as its f, `unit` times as large, goes along by
+/// α·q; finds the largest of it, and then what `Advance` does.
 template <class T>
 struct AdvanceWithResidual {
   poisson::Operator<T> a;
   Level<double> level;
   Advance advance;
   double const* q;
-  double alpha, unit;
+  double alpha, reciprocal_unit;
   struct Loaded {
     Advance::Loaded of_u;
     double q, f;
   };
   GRIDSTRIDE_HOST_DEVICE Extent extent() const { return points_of(level); }
-  GRIDSTRIDE_HOST_DEVICE Loaded load(int i, int j, int k) const {
-    return {advance.load(i, j, k), q[advance.places(i, j, k)], level.f[level.place(i, j, k)]};
+  GRIDSTRIDE_HOST_DEVICE Spot spot(int i, int j, int k) const { return spot_of(a, level, i, j, k); }
+  GRIDSTRIDE_HOST_DEVICE Loaded load(Spot const& at) const {
+    return {advance.load(at), q[at.grid], level.f[at.level]};
   }
-  GRIDSTRIDE_HOST_DEVICE FoundTwice finish(int i, int j, int k, Loaded const& has) const {
-    double const volume = level.is_stored() ? share_of_cell(a, i, j, k) : 1.0;
-    double const residual = has.f / volume - alpha * has.q;
-    level.f[level.place(i, j, k)] = residual * volume;
-    return {{{poisson::bits_of_magnitude(residual / unit), 0}, advance.finish(i, j, k, has.of_u)}};
+  GRIDSTRIDE_HOST_DEVICE FoundTwice finish(Spot const& at, Loaded const& has) const {
+    double const volume = level.is_stored() ? at.share : 1.0;
+    double const residual = (volume == 1 ? has.f : has.f / volume) - alpha * has.q;
+    level.f[at.level] = residual * volume;
+    return {{{poisson::bits_of_magnitude(residual * reciprocal_unit), 0},
+             advance.finish(at, has.of_u)}};
   }
   GRIDSTRIDE_HOST_DEVICE FoundTwice operator()(int i, int j, int k) const {
-    return finish(i, j, k, load(i, j, k));
+    Spot const at = spot(i, j, k);
+    return finish(at, load(at));
   }
 };
 

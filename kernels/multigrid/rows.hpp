@@ -93,8 +93,7 @@ void find(Stream& stream, Step const& step, Found* largest) {
   EACH(Eliminate<double>)                           \
   EACH(KeepEquations<float>)                        \
   EACH(KeepEquations<double>)                       \
-  EACH(TakeDirection<float>)                        \
-  EACH(TakeDirection<double>)                       \
+  GRIDSTRIDE_MULTIGRID_PAIR(EACH, TakeDirection)    \
   FIND(Advance)                                     \
   FIND(AdvanceWithResidual<float>)                  \
   FIND(AdvanceWithResidual<double>)                 \
