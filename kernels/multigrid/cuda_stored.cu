@@ -130,21 +130,24 @@ __global__ void __launch_bounds__(threads_of_columns, 2)
         S const lower = in_row.at[o], upper = o < last ? in_row.at[(o + 1) % (last + 1)] : row_end;
         S const lower_across = across_before.at[o], upper_across = across_behind.at[o];
         S const lower_along = along_before.at[o], upper_along = along_behind.at[o];
-        S const diagonal = (lower + upper) + (lower_across + upper_across) +
-                           (lower_along + upper_along) + S{mass.at[o]};
         S others = 0;
         if constexpr (does != Does::begin) {
+          // What is left is found by differences.
+          S const from = does == Does::keep_residual ? u.at[v] : S{0};
           S beyond = is_odd == 1 ? (v + 1 < width ? here.at[(v + 1) % width] : side)
                                  : (v > 0 ? here.at[(v + width - 1) % width] : side);
           if (is_odd == 1 && v == closes) beyond = closing;
-          others = (is_odd == 1 ? lower * here.at[v] + upper * beyond
-                                : lower * beyond + upper * here.at[v]) +
-                   (lower_across * below.at[v] + upper_across * above.at[v]) +
-                   (lower_along * before.at[v] + upper_along * behind.at[v]);
+          S const on_left = is_odd == 1 ? here.at[v] : beyond;
+          S const on_right = is_odd == 1 ? beyond : here.at[v];
+          others = (lower * (on_left - from) + upper * (on_right - from)) +
+                   (lower_across * (below.at[v] - from) + upper_across * (above.at[v] - from)) +
+                   (lower_along * (before.at[v] - from) + upper_along * (behind.at[v] - from));
         }
         if constexpr (does == Does::keep_residual) {
-          result.at[v] = (f.at[v] - diagonal * u.at[v]) + others;
+          result.at[v] = f.at[v] + (others - S{mass.at[o]} * u.at[v]);
         } else {
+          S const diagonal = (lower + upper) + (lower_across + upper_across) +
+                             (lower_along + upper_along) + S{mass.at[o]};
           S const wanted = diagonal == 0 ? S{0} : quotient(f.at[v] + others, diagonal);
           result.at[v] = does == Does::begin    ? level.over * wanted
                          : does == Does::overdo ? over(level, u.at[v], wanted)
@@ -199,7 +202,10 @@ void march_stored(Stream& stream, Descend<S> const& visit) {
     launch<Does::relax>(stream, level, 1);
   }
   launch<Does::keep_residual>(stream, visit.fine, 0);
-  gather_stored(stream, visit.fine, visit.coarse);
+  if (visit.from_zero) return gather_stored(stream, visit.fine, visit.coarse);
+  // Roundings of a u that the coarser level has a part in leave something at the second colour.
+  launch<Does::keep_residual>(stream, visit.fine, 1);
+  march_stored(stream, Gather<S>{visit.fine, visit.coarse, visit.fine.r});
 }
 
 template <class S>

@@ -44,26 +44,46 @@ double diagonal_bound(Levels const& plan, double diffusivity, double reaction) {
   return sum;
 }
 
+namespace {
+
+/// 1/length² of the axes, and what those that are held on a side have in the least eigenvalue, or where
+/// none is the longest one.
+struct Longest {
+  std::array<double, 3> squares{};
+  double least;
+
+  explicit Longest(Levels const& plan) {
+    double given = 0, longest = none;
+    for (std::size_t i = 0; i < 3; ++i) {
+      Axis const& axis = plan.axes.front()[i];
+      double length = 0;
+      for (double const interval : axis.intervals) length += interval;
+      if (length == 0) continue;
+      squares[i] = 1 / (length * length);
+      longest = std::min(longest, squares[i]);
+      if (axis.given[0] || axis.given[1]) given += squares[i];
+    }
+    least = given > 0 ? given : longest;
+  }
+};
+
+}  // namespace
+
 bool float32_does(Levels const& plan, Range const& a, Range const& reaction) {
   constexpr double epsilon = std::numeric_limits<float>::epsilon();
-  std::array<double, 3> squares{};  // 1/length²
-  double given = 0, longest = none;
-  for (std::size_t i = 0; i < 3; ++i) {
-    Axis const& axis = plan.axes.front()[i];
-    double length = 0;
-    for (double const interval : axis.intervals) length += interval;
-    if (length == 0) continue;
-    squares[i] = 1 / (length * length);
-    longest = std::min(longest, squares[i]);
-    if (axis.given[0] || axis.given[1]) given += squares[i];
-  }
-  double const least = given > 0 ? given : longest;
+  auto const [squares, least] = Longest(plan);
   double points = 1;
   for (std::size_t i = 0; i < 3; ++i)
     if (squares[i] >= least / 10) points *= plan.axes.front()[i].unknowns();
   double const eigenvalue = a.least * least + reaction.least;
   return epsilon * diagonal_bound(plan, a.most, reaction.most) <=
          0.05 * eigenvalue * std::sqrt(points);
+}
+
+bool float32_does_in_directions(Levels const& plan, Range const& a, Range const& reaction) {
+  constexpr double epsilon = std::numeric_limits<float>::epsilon();
+  double const eigenvalue = a.least * Longest(plan).least + reaction.least;
+  return epsilon * epsilon * diagonal_bound(plan, a.most, reaction.most) <= 0.01 * eigenvalue;
 }
 
 template Range range_of(Stream&, poisson::Equation<float> const&, float const*, double);

@@ -26,4 +26,10 @@ double diagonal_bound(Levels const& plan, double diffusivity, double reaction);
 /// Along axes that add little to it errors of as small a λ differ from point to point.
 bool float32_does(Levels const& plan, Range const& a, Range const& reaction);
 
+/// The same of cycles for fields that give directions, whose levels find what is left by differences: a
+/// rounding of a correction, ε of it at a point, is an error of the points' own wavelength, which the next
+/// cycle takes away. What it has of energy, ε²·diagonal, is to be less than a hundredth of that of the
+/// longest error, λ.
+bool float32_does_in_directions(Levels const& plan, Range const& a, Range const& reaction);
+
 }  // namespace gridstride::multigrid

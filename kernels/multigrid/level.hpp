@@ -248,6 +248,29 @@ GRIDSTRIDE_HOST_DEVICE S neighbours_apart(Level<S> const& level, S const* other,
   return sum;
 }
 
+/// Σ lower·(u₋ − u) + upper·(u₊ − u) − mass·u, of a level whose equations are stored. Where a is large u
+/// is nearly constant; differences are exact there, and what roundings of u have alike is in none of them.
+template <class S>
+GRIDSTRIDE_HOST_DEVICE S drawn(Level<S> const& level, S const* u, Row<S> const& row,
+                               int const (&at)[3]) {
+  S const own = u[level.place(at[0], at[1], at[2])];
+  S sum = 0;
+  for (int axis = 0; axis < 3; ++axis) {
+    if (level.face[axis] == nullptr) continue;
+    int const count = level.count[axis];
+    int below[3] = {at[0], at[1], at[2]}, above[3] = {at[0], at[1], at[2]};
+    --below[axis], ++above[axis];
+    if (at[axis] == 0) below[axis] = level.periodic[axis] ? count - 1 : -1;
+    if (at[axis] == count - 1) above[axis] = level.periodic[axis] ? 0 : -1;
+    auto const value = [&](int const(&of)[3]) {
+      return of[axis] < 0 ? S{0} : u[level.place(of[0], of[1], of[2])];
+    };
+    sum += row.lower[axis] * (value(below) - own) + row.upper[axis] * (value(above) - own);
+  }
+  if (level.mass == nullptr) return sum;
+  return sum - S{float{level.mass[level.mass_place(at[0], at[1], at[2])]}} * own;
+}
+
 /// How much a fine point takes of a coarse one along an axis, and the other way round: by tables, or
 /// from what is stored at a point of the level that is coarser along the axes before.
 template <class S>

@@ -81,8 +81,10 @@ Solver<T>::Solver(Stream& stream, poisson::Equation<T> const& equation, bool sin
   auto const a = range_of(stream, equation, equation.diffusivities, equation.diffusivity);
   auto const reaction = range_of(stream, equation, equation.reactions, equation.reaction);
   double const diagonal = diagonal_bound(plan, a.most, reaction.most);
+  auto* const does =
+      options.conjugates && has_fields(equation) ? float32_does_in_directions : float32_does;
   auto* const make =
-      !relaxes && float32_does(plan, a, reaction) ? corrected<T, float> : corrected<T, double>;
+      !relaxes && does(plan, a, reaction) ? corrected<T, float> : corrected<T, double>;
   body_ = make(stream, equation, plan, singular, options, variant, diagonal);
 }
 

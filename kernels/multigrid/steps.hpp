@@ -134,8 +134,9 @@ struct KeepResidual {
     int const at[3] = {i, j, k};
     Row<S> const row = row_of(level, at);
     std::int64_t const place = level.place(i, j, k);
-    level.r[place] =
-        (level.f[place] - row.diagonal * level.u[place]) + neighbours(level, level.u, row, at);
+    level.r[place] = level.is_stored() ? level.f[place] + drawn(level, level.u, row, at)
+                                       : (level.f[place] - row.diagonal * level.u[place]) +
+                                             neighbours(level, level.u, row, at);
   }
 };
 
