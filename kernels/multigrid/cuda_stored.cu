@@ -130,28 +130,27 @@ __global__ void __launch_bounds__(threads_of_columns, 2)
         S const lower = in_row.at[o], upper = o < last ? in_row.at[(o + 1) % (last + 1)] : row_end;
         S const lower_across = across_before.at[o], upper_across = across_behind.at[o];
         S const lower_along = along_before.at[o], upper_along = along_behind.at[o];
-        S others = 0;
-        if constexpr (does != Does::begin) {
-          // What is left is found by differences.
-          S const from = does == Does::keep_residual ? u.at[v] : S{0};
+        S const diagonal = (lower + upper) + (lower_across + upper_across) +
+                           (lower_along + upper_along) + S{mass.at[o]};
+        if constexpr (does == Does::begin) {
+          result.at[v] = diagonal == 0 ? S{0} : level.over * quotient(f.at[v], diagonal);
+        } else {
           S beyond = is_odd == 1 ? (v + 1 < width ? here.at[(v + 1) % width] : side)
                                  : (v > 0 ? here.at[(v + width - 1) % width] : side);
           if (is_odd == 1 && v == closes) beyond = closing;
           S const on_left = is_odd == 1 ? here.at[v] : beyond;
           S const on_right = is_odd == 1 ? beyond : here.at[v];
-          others = (lower * (on_left - from) + upper * (on_right - from)) +
-                   (lower_across * (below.at[v] - from) + upper_across * (above.at[v] - from)) +
-                   (lower_along * (before.at[v] - from) + upper_along * (behind.at[v] - from));
-        }
-        if constexpr (does == Does::keep_residual) {
-          result.at[v] = f.at[v] + (others - S{mass.at[o]} * u.at[v]);
-        } else {
-          S const diagonal = (lower + upper) + (lower_across + upper_across) +
-                             (lower_along + upper_along) + S{mass.at[o]};
-          S const wanted = diagonal == 0 ? S{0} : quotient(f.at[v] + others, diagonal);
-          result.at[v] = does == Does::begin    ? level.over * wanted
-                         : does == Does::overdo ? over(level, u.at[v], wanted)
-                                                : wanted;
+          S const from = does != Does::relax ? u.at[v] : lower >= upper ? on_left : on_right;
+          S const drawn =
+              (lower * (on_left - from) + upper * (on_right - from)) +
+              (lower_across * (below.at[v] - from) + upper_across * (above.at[v] - from)) +
+              (lower_along * (before.at[v] - from) + upper_along * (behind.at[v] - from)) -
+              S{mass.at[o]} * from;
+          S const left = f.at[v] + drawn;
+          S const over = does == Does::overdo ? level.over : S{1};
+          result.at[v] = does == Does::keep_residual ? left
+                         : diagonal == 0             ? S{0}
+                                                     : from + over * quotient(left, diagonal);
         }
         if (2 * first + o >= n) result.at[v] = 0;
       }

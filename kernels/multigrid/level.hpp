@@ -95,7 +95,7 @@ struct Level {
 };
 
 /// Unknowns of a level that one block of a GPU may make with all coarser ones.
-constexpr std::int64_t most_small = 6000;
+constexpr std::int64_t most_small = 2000;
 
 /// The level for a sweep of relaxation before, or after, a visit of the coarser one. High frequencies of
 /// several axes shrink faster where points of a colour go further than their equation has it (Yavneh,
@@ -219,34 +219,62 @@ GRIDSTRIDE_HOST_DEVICE S neighbours(Level<S> const& level, S const* u, Row<S> co
   return sum;
 }
 
-/// The same of a level without seams, where all neighbours are of the `other` colour, whose values
-/// begin there.
+/// The mass at a point of a level whose equations are stored.
 template <class S>
-GRIDSTRIDE_HOST_DEVICE S neighbours_apart(Level<S> const& level, S const* other, Row<S> const& row,
-                                          int const (&at)[3]) {
-  auto const [i, j, k] = at;
-  int const n = level.count[0], m = level.count[1], p = level.count[2];
-  std::int64_t const line = std::int64_t{level.half} * m;
-  S const* const here = other + (k * line + std::int64_t{j} * level.half);
-  S const* const at_i = here + (i >> 1);
-  S sum = 0;
-  if (n > 1) {
-    if (i > 0 || level.periodic[0]) sum += row.lower[0] * here[(i > 0 ? i - 1 : n - 1) >> 1];
-    if (i < n - 1 || level.periodic[0]) sum += row.upper[0] * here[(i < n - 1 ? i + 1 : 0) >> 1];
-  }
-  if (m > 1) {
-    std::int64_t const around = std::int64_t{m - 1} * level.half;
-    if (j > 0 || level.periodic[1]) sum += row.lower[1] * at_i[j > 0 ? -level.half : around];
-    if (j < m - 1 || level.periodic[1])
-      sum += row.upper[1] * at_i[j < m - 1 ? std::int64_t{level.half} : -around];
-  }
-  if (p > 1) {
-    std::int64_t const around = (p - 1) * line;
-    if (k > 0 || level.periodic[2]) sum += row.lower[2] * at_i[k > 0 ? -line : around];
-    if (k < p - 1 || level.periodic[2]) sum += row.upper[2] * at_i[k < p - 1 ? line : -around];
-  }
-  return sum;
+GRIDSTRIDE_HOST_DEVICE S mass_of(Level<S> const& level, int const (&at)[3]) {
+  return level.mass == nullptr ? S{0} : S{float{level.mass[level.mass_place(at[0], at[1], at[2])]}};
 }
+
+/// Neighbours of a point of a level without seams, where all are of the `other` colour, whose values
+/// begin there; what lies beyond sides is 0.
+template <class S>
+class Beside {
+ public:
+  GRIDSTRIDE_HOST_DEVICE Beside(Level<S> const& level, S const* other, int const (&at)[3])
+      : level_(level), at_{at[0], at[1], at[2]} {
+    line_ = std::int64_t{level.half} * level.count[1];
+    here_ = other + (at[2] * line_ + std::int64_t{at[1]} * level.half);
+  }
+  GRIDSTRIDE_HOST_DEVICE S before(int axis) const {
+    int const count = level_.count[axis];
+    if (at_[axis] > 0) return value(axis, at_[axis] - 1, -stride(axis));
+    if (!level_.periodic[axis] || count == 1) return 0;
+    return value(axis, count - 1, (count - 1) * stride(axis));
+  }
+  GRIDSTRIDE_HOST_DEVICE S behind(int axis) const {
+    int const count = level_.count[axis];
+    if (at_[axis] < count - 1) return value(axis, at_[axis] + 1, stride(axis));
+    if (!level_.periodic[axis] || count == 1) return 0;
+    return value(axis, 0, -(count - 1) * stride(axis));
+  }
+  /// Σ lower·(u₋ − from) + upper·(u₊ − from)
+  GRIDSTRIDE_HOST_DEVICE S drawn(Row<S> const& row, S from) const {
+    S sum = 0;
+    for (int axis = 0; axis < 3; ++axis)
+      for (int side = 0; side < 2; ++side)
+        sum += side == 0 ? row.lower[axis] * (before(axis) - from)
+                         : row.upper[axis] * (behind(axis) - from);
+    return sum;
+  }
+  /// The one in its row that it is coupled to the most.
+  GRIDSTRIDE_HOST_DEVICE S nearest(Row<S> const& row) const {
+    return row.lower[0] >= row.upper[0] ? before(0) : behind(0);
+  }
+
+ private:
+  GRIDSTRIDE_HOST_DEVICE std::int64_t stride(int axis) const {
+    return axis == 2 ? line_ : level_.half;
+  }
+  /// Of the point with a number along the axis, which is so far from this one.
+  GRIDSTRIDE_HOST_DEVICE S value(int axis, int number, std::int64_t distance) const {
+    return axis == 0 ? here_[number >> 1] : here_[(at_[0] >> 1) + distance];
+  }
+
+  Level<S> const& level_;
+  int at_[3];
+  std::int64_t line_;
+  S const* here_;
+};
 
 /// Σ lower·(u₋ − u) + upper·(u₊ − u) − mass·u, of a level whose equations are stored. Where a is large u
 /// is nearly constant; differences are exact there, and what roundings of u have alike is in none of them.
@@ -267,8 +295,7 @@ GRIDSTRIDE_HOST_DEVICE S drawn(Level<S> const& level, S const* u, Row<S> const& 
     };
     sum += row.lower[axis] * (value(below) - own) + row.upper[axis] * (value(above) - own);
   }
-  if (level.mass == nullptr) return sum;
-  return sum - S{float{level.mass[level.mass_place(at[0], at[1], at[2])]}} * own;
+  return sum - mass_of(level, at) * own;
 }
 
 /// How much a fine point takes of a coarse one along an axis, and the other way round: by tables, or

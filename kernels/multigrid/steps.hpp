@@ -26,7 +26,7 @@ GRIDSTRIDE_HOST_DEVICE S over(Level<S> const& level, S value, S wanted) {
   return value + level.over * (wanted - value);
 }
 
-/// u = (f − Σ neighbours)/diagonal at the points of a colour, or further than that, of a level
+/// u = (f + Σ neighbours)/diagonal at the points of a colour, or further than that, of a level
 /// without seams. Where u is to begin from 0, what it holds does not count.
 template <class S>
 struct Relax {
@@ -41,12 +41,22 @@ struct Relax {
     Row<S> const row = row_of(level, at);
     std::int64_t const place =
         colour * level.colour + (std::int64_t{k} * level.count[1] + j) * level.half + x;
-    S const others =
-        from_zero ? S{0} : neighbours_apart(level, level.u + (1 - colour) * level.colour, row, at);
-    S const wanted = row.diagonal == 0 ? S{0} : (level.f[place] + others) / row.diagonal;
-    level.u[place] = colour == 1 || level.over == 1 ? wanted
-                     : from_zero                    ? level.over * wanted
-                                                    : over(level, level.u[place], wanted);
+    bool const goes_over = colour == 0 && level.over != 1;
+    if (row.diagonal == 0 || from_zero) {
+      S const wanted = row.diagonal == 0 ? S{0} : level.f[place] / row.diagonal;
+      level.u[place] = goes_over ? level.over * wanted : wanted;
+      return;
+    }
+    Beside<S> const beside(level, level.u + (1 - colour) * level.colour, at);
+    if (!level.is_stored()) {
+      S const wanted = (level.f[place] + beside.drawn(row, 0)) / row.diagonal;
+      level.u[place] = goes_over ? over(level, level.u[place], wanted) : wanted;
+      return;
+    }
+    // By differences, which are exact where u is nearly constant, as it is where a is large.
+    S const from = goes_over ? level.u[place] : beside.nearest(row);
+    S const left = level.f[place] + (beside.drawn(row, from) - mass_of(level, at) * from);
+    level.u[place] = from + (goes_over ? level.over : S{1}) * (left / row.diagonal);
   }
 };
 
@@ -78,10 +88,13 @@ struct RelaxPhase {
     if (phase != phase_of(level, at)) return;
     Row<S> const row = row_of(level, at);
     std::int64_t const place = level.place(i, j, k);
-    S const wanted = row.diagonal == 0
-                         ? S{0}
-                         : (level.f[place] + neighbours(level, level.u, row, at)) / row.diagonal;
-    level.u[place] = phase == 0 ? over(level, level.u[place], wanted) : wanted;
+    S const own = level.u[place];
+    S wanted = 0;
+    if (row.diagonal != 0)
+      wanted = level.is_stored()
+                   ? own + (level.f[place] + drawn(level, level.u, row, at)) / row.diagonal
+                   : (level.f[place] + neighbours(level, level.u, row, at)) / row.diagonal;
+    level.u[place] = phase == 0 ? over(level, own, wanted) : wanted;
   }
 };
 

@@ -109,7 +109,7 @@ TEST(Multigrid, FewCyclesAreEnough) {
     EXPECT_LE(cycles_for(stream, trial, options).cycles, 5) << trial.sides;
   // In directions, which relax once more where there are fields, and visit small levels twice.
   options.conjugates = true;
-  EXPECT_LE(cycles_for(stream, {{65, 65, 65}, "dddddd", 1, 1e6}, options).cycles, 5);
+  EXPECT_LE(cycles_for(stream, {{65, 65, 65}, "dddddd", 1, 1e6}, options).cycles, 6);
   EXPECT_LE(cycles_for(stream, {{70, 65, 57}, "dddddd", 1, 1e4}, options).cycles, 6);
 }
 
@@ -325,6 +325,32 @@ TEST(Multigrid, ChoosesThePrecisionOfCorrections) {
                                     {1e-7, Precision::float64}}) {
     a[100] = one;
     EXPECT_EQ(Solver<double>(stream, equation, false).inner(), wanted) << one;
+  }
+}
+
+/// Directions have them in float32 until roundings of what is nearly constant in a box have more energy
+/// than the longest errors. Where they just do, they are hardly more than with any smaller jump.
+TEST(Multigrid, DirectionsInFloat32) {
+  Stream stream(Device::open(Backend::cpu));
+  Options options;
+  options.conjugates = true;
+  options.error_counts = false;
+  options.tolerance = 1e-7;
+  auto equation = equation_of({{65, 65}, "dddd"});
+  std::vector<double> a(static_cast<std::size_t>(equation.grid.size()), 1);
+  equation.diffusivities = a.data();
+  for (auto const& [one, wanted] : {std::pair{1e7, Precision::float32},
+                                    {5e7, Precision::float32},
+                                    {1e9, Precision::float64},
+                                    {1e-6, Precision::float32},
+                                    {1e-9, Precision::float64}}) {
+    a[100] = one;
+    EXPECT_EQ(Solver<double>(stream, equation, false, options).inner(), wanted) << one;
+  }
+  for (auto const& points : std::vector<std::vector<std::int64_t>>{{65, 65}, {33, 33, 33}}) {
+    std::string const sides(2 * points.size(), 'd');
+    int const few = cycles_for(stream, {points, sides, 1, 1e3}, options).cycles;
+    EXPECT_LE(cycles_for(stream, {points, sides, 1, 5e7}, options).cycles, few + 3) << sides;
   }
 }
 
