@@ -96,6 +96,7 @@ class Corrected final : public SolverBody<T> {
     if constexpr (!std::is_same_v<T, double>) u_ = {stream, MemorySpace::device, held};
     for (auto* const vector : {&direction_, &product_})
       if (options.conjugates) *vector = {stream, MemorySpace::device, held};
+    if (options.conjugates) along_directions_ = {stream, MemorySpace::device, 1};
     auto const finest = this->finest();
     for (std::size_t i = 0; i < 3; ++i) unknowns_[i] = plan.axes.front()[i].unknowns();
     if (options.conjugates && finest.is_stored()) twice_ = first_of_few(plan);
@@ -196,8 +197,9 @@ class Corrected final : public SolverBody<T> {
   void complete_right() const {
     if (shared_) shared_->complete_right(0);
   }
-  void complete(Stream& stream, std::span<double> solution) const {
-    if (shared_) equation_.ranks->exchange(stream, solution);
+  template <class Value>
+  void complete(Stream& stream, std::span<Value> values) const {
+    if (shared_) equation_.ranks->exchange(stream, values);
   }
   void sweep(Stream& stream, int sweeps) const {
     if constexpr (std::is_same_v<S, double>)
@@ -214,8 +216,9 @@ class Corrected final : public SolverBody<T> {
   /// u goes as far along the direction that the finest level gives as is best, and finds the same.
   void advance(Stream& stream, std::span<double> solution, TakeResidual<T, S> const& residual,
                bool is_first, Found* found);
-  /// Of conjugate directions the residual goes along with u where roundings of it are those of float64.
-  bool carries_residual() const { return options_.conjugates && std::is_same_v<S, double>; }
+  /// Of conjugate directions the residual goes along with u, in float32 for a few: each leaves in it what
+  /// roundings of the one before are, and is a tenth of that.
+  static constexpr int most_carried = std::is_same_v<S, double> ? 1 << 30 : 3;
   Places places() const { return places_of(a_); }
   void keep_couplings(Stream& stream, std::array<Axis, 3> const& axes) {
     std::vector<double> numbers;
@@ -243,19 +246,26 @@ class Corrected final : public SolverBody<T> {
     return std::any_of(cuts.begin(), cuts.end() - 1,
                        [&](std::int64_t cut) { return cut % together_ != 0; });
   }
-  /// Of all parts of the grid, in their order; some are of planes `together`.
+  /// Queues that directions have what a step finds, of all parts of the grid in their order, some of
+  /// planes `together_`. Ranks wait for each other.
   template <class Step>
-  Summed sum(Stream& stream, Step const& step, int together = 1) const {
+  void find_along(Stream& stream, Step const& step, Finds what) {
     int const slowest = std::max(equation_.grid.dims - 1, 1);
-    auto parts = sums(stream, step,
-                      {slowest, static_cast<int>(unknowns_[static_cast<std::size_t>(slowest)])});
-    if (shared_) {
-      auto const first = poisson::unknowns(equation_.grid, equation_.sides, slowest).first;
-      parts = shared_->of_all_planes(parts, together, static_cast<int>(first));
-    }
-    Summed all;
-    for (Summed const& part : parts) all = all + part;
-    return all;
+    Planes const planes{slowest, static_cast<int>(unknowns_[static_cast<std::size_t>(slowest)])};
+    std::size_t const count = parts(stream, step, planes);
+    if (parts_.size() < count) parts_ = {stream, MemorySpace::device, count};
+    sums(stream, step, planes, parts_.data());
+    auto const own = std::as_const(parts_).span().first(count);
+    if (!shared_) return take_sum(stream, own, what, along_directions_.data());
+    std::vector<Summed> of_rank(count);
+    copy_async(std::span(of_rank), own, stream);
+    stream.synchronize();
+    auto const first = poisson::unknowns(equation_.grid, equation_.sides, slowest).first;
+    auto const all = shared_->of_all_planes(of_rank, together_, static_cast<int>(first));
+    Buffer<Summed> of_all(stream, MemorySpace::device, all.size());
+    copy_async(of_all.span(), std::span<Summed const>(all), stream);
+    take_sum(stream, std::as_const(of_all).span(), what, along_directions_.data());
+    stream.synchronize();
   }
 
   poisson::Equation<T> equation_;
@@ -271,8 +281,10 @@ class Corrected final : public SolverBody<T> {
   std::unique_ptr<SharedLevels<S>> shared_;  // of several ranks
   Buffer<Found> found_;                      // by residuals and by corrections, of a few cycles
   Buffer<Found> seen_;                       // the same on the host
-  Buffer<double> direction_, product_;       // p and scale·A·p of conjugate gradients
-  double curvature_ = 0;                     // Σ V·p·scale·A·p
+  Buffer<S> direction_, product_;            // p and scale·A·p of conjugate gradients
+  int carried_ = 0;                          // directions since the residual was found from u
+  Buffer<Along> along_directions_;           // what those have come to
+  Buffer<Summed> parts_;                     // of sums along them
   Buffer<double> u_;                         // where the arrays are not of float64
   Buffer<double> other_;                     // where u goes from array to array
   /// Of the same coefficients everywhere: those of the grid's axes, on one side and on the other.
@@ -315,26 +327,26 @@ void Corrected<T, S>::advance(Stream& stream, std::span<double> u,
                               TakeResidual<T, S> const& residual, bool is_first, Found* found) {
   auto const finest = this->finest();
   double* const solution = poisson::at_places(equation_, u.data());
-  double* const p = poisson::at_places(equation_, direction_.data());
-  double* const q = poisson::at_places(equation_, product_.data());
-  double beta = 0;
-  if (!is_first && curvature_ > 0)
-    beta = -sum(stream, SumAlongBefore<T, S>{a_, finest, q}, together_).first / curvature_;
-  each(stream, TakeDirection<T, S>{a_, finest, p, beta});
+  S* const p = poisson::at_places(equation_, direction_.data());
+  S* const q = poisson::at_places(equation_, product_.data());
+  Along const* const along = along_directions_.data();
+  if (is_first)
+    zero_async(along_directions_.span(), stream);
+  else
+    find_along(stream, SumAlongBefore<T, S>{a_, finest, q}, Finds::beta);
+  each(stream, TakeDirection<T, S>{a_, finest, p, along});
   complete(stream, direction_.span());
-  auto const [curvature, descent] =
-      sum(stream, ApplyToDirection<T, S>{a_, finest, p, q, scale_}, together_);
-  curvature_ = curvature;
-  double const alpha = curvature > 0 ? descent / curvature : 0;
+  find_along(stream, ApplyToDirection<T, S>{a_, finest, p, q, scale_}, Finds::alpha);
   double const unit = residual.scale;
-  Advance const step{points_of(finest), places(), p, solution, alpha * (scale_ / unit)};
-  if constexpr (std::is_same_v<S, double>) {
-    find(stream, AdvanceWithResidual<T>{a_, finest, step, q, alpha, 1 / unit}, found);
-  } else {
-    find(stream, step, found + 1);
-    complete(stream, u);
-    find(stream, residual, found);
+  Advance<S> const step{points_of(finest), places(), p, solution, scale_ / unit, along};
+  if (carried_ < most_carried) {
+    ++carried_;
+    return find(stream, AdvanceWithResidual<T, S>{a_, finest, step, q, 1 / unit}, found);
   }
+  find(stream, step, found + 1);
+  complete(stream, u);
+  find(stream, residual, found);
+  carried_ = 0;
 }
 
 template <class T, class S>
@@ -384,8 +396,8 @@ Outcome Corrected<T, S>::solve(Stream& stream, std::span<T const> right, std::sp
   if (from_u || !renews) complete(stream, solved);
   double const largest = number(take_found(stream, 1)[0].first);
   Progress progress(options_, largest, rounding_);
-  // To wait for a cycle costs a GPU as much as a small one; sums for directions wait anyway, and modes
-  // of the grid itself leave nothing.
+  // To wait for a cycle costs a GPU as much as a small one; directions are few and long, and modes of
+  // the grid itself leave nothing.
   bool const looks_late = stream.backend() == Backend::cuda && !options_.conjugates &&
                           options_.relaxation == Relaxation::none && hierarchy_.modes().level != 0;
   // Right-hand sides of levels are near 1, whatever their unit.
@@ -407,6 +419,7 @@ Outcome Corrected<T, S>::solve(Stream& stream, std::span<T const> right, std::sp
   zero_async(found_.span(), stream);
   double const* old = from_u ? solution : nullptr;
   std::array<int, most_ahead> cycles{};
+  carried_ = 0;
   for (int done = 0; !progress.ended() && largest > 0;) {
     int const ahead = looks_late ? std::min(progress.needed(), most_ahead) : 1;
     std::size_t queued = 0;
@@ -434,11 +447,12 @@ Outcome Corrected<T, S>::solve(Stream& stream, std::span<T const> right, std::sp
     for (std::size_t one = 0; one < queued && !progress.ended(); ++one)
       progress.add(cycles[one], number(found[2 * one].first), number(found[2 * one + 1].first),
                    number(found[2 * one + 1].second));
-    if (carries_residual() && progress.ended() && !progress.is_lost()) {
+    if (carried_ > 0 && progress.ended() && !progress.is_lost()) {
       complete(stream, solved);
       find(stream, residual, found_.data());
       complete_right();
       progress.renew(number(take_found(stream, 1)[0].first));
+      carried_ = 0;
     }
   }
   if (renews || !(largest > 0)) settle(stream, largest > 0 ? old : nullptr, solution);

@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "core/buffer.hpp"
 #include "kernels/multigrid/march.cuh"
 #include "kernels/multigrid/rows.hpp"
 #include "kernels/support/collectives.cuh"
@@ -238,37 +237,56 @@ void cuda_find(Stream& stream, Step const& step, Found* largest) {
   GRIDSTRIDE_CHECK_LAUNCH(stream, "multigrid step");
 }
 
-/// The sums of so many blocks.
-template <class Queue>
-std::vector<Summed> sums_of_blocks(Stream& stream, std::size_t blocks, Queue const& queue) {
-  std::vector<Summed> sums(blocks);
-  Buffer<Summed> on_device(stream, MemorySpace::device, blocks);
-  queue(on_device.data());
-  copy_async(std::span(sums), std::as_const(on_device).span(), stream);
-  stream.synchronize();
-  return sums;
+template <class Step>
+std::size_t cuda_parts(Step const& step, Planes const& planes) {
+  if constexpr (requires { blocks_of(step, planes); })
+    if (can_march_stored(step.level)) return blocks_of(step, planes);
+  return static_cast<std::size_t>(PlaneBlocks::of(step.extent(), planes).count);
 }
 
 template <class Step>
-std::vector<Summed> cuda_sums(Stream& stream, Step const& step, Planes const& planes) {
+void cuda_sums(Stream& stream, Step const& step, Planes const& planes, Summed* sums) {
   if constexpr (requires { blocks_of(step, planes); })
-    if (can_march_stored(step.level))
-      return sums_of_blocks(stream, blocks_of(step, planes),
-                            [&](Summed* sums) { march_stored(stream, step, planes, sums); });
+    if (can_march_stored(step.level)) return march_stored(stream, step, planes, sums);
   auto const blocks = PlaneBlocks::of(step.extent(), planes);
-  return sums_of_blocks(stream, static_cast<std::size_t>(blocks.count), [&](Summed* sums) {
-    sum_kernel<<<static_cast<unsigned>(blocks.count), blocks.block, 0, native(stream)>>>(
-        step, blocks, sums);
-    GRIDSTRIDE_CHECK_LAUNCH(stream, "multigrid sum");
-  });
+  sum_kernel<<<static_cast<unsigned>(blocks.count), blocks.block, 0, native(stream)>>>(step, blocks,
+                                                                                       sums);
+  GRIDSTRIDE_CHECK_LAUNCH(stream, "multigrid sum");
+}
+
+namespace {
+
+/// By one block: each thread takes parts that lie as far apart as there are threads.
+__global__ void __launch_bounds__(threads)
+    take_sum_kernel(Summed const* parts, std::int64_t count, Finds what, Along* along) {
+  __shared__ Summed shared[threads / warp_size];
+  int const thread = static_cast<int>(threadIdx.x);
+  Summed own;
+  for (std::int64_t part = thread; part < count; part += threads) own = own + parts[part];
+  for (int distance = warp_size / 2; distance > 0; distance /= 2)
+    own = own + shuffle_down(own, distance);
+  if (thread % warp_size == 0) shared[thread / warp_size] = own;
+  __syncthreads();
+  if (thread != 0) return;
+  for (int warp = 1; warp < threads / warp_size; ++warp) own = own + shared[warp];
+  take_sum(*along, what, own);
+}
+
+}  // namespace
+
+void cuda_take_sum(Stream& stream, std::span<Summed const> parts, Finds what, Along* along) {
+  take_sum_kernel<<<1, threads, 0, native(stream)>>>(
+      parts.data(), static_cast<std::int64_t>(parts.size()), what, along);
+  GRIDSTRIDE_CHECK_LAUNCH(stream, "multigrid sum of parts");
 }
 
 template void cuda_steps(Stream&, CycleWork<float> const&);
 template void cuda_steps(Stream&, CycleWork<double> const&);
 #define GRIDSTRIDE_EACH(...) template void cuda_each(Stream&, __VA_ARGS__ const&);
 #define GRIDSTRIDE_FIND(...) template void cuda_find(Stream&, __VA_ARGS__ const&, Found*);
-#define GRIDSTRIDE_SUM(...) \
-  template std::vector<Summed> cuda_sums(Stream&, __VA_ARGS__ const&, Planes const&);
+#define GRIDSTRIDE_SUM(...)                                           \
+  template std::size_t cuda_parts(__VA_ARGS__ const&, Planes const&); \
+  template void cuda_sums(Stream&, __VA_ARGS__ const&, Planes const&, Summed*);
 GRIDSTRIDE_MULTIGRID_STEPS(GRIDSTRIDE_EACH, GRIDSTRIDE_FIND, GRIDSTRIDE_SUM)
 #undef GRIDSTRIDE_SUM
 GRIDSTRIDE_MULTIGRID_CYCLE(GRIDSTRIDE_EACH, float)

@@ -187,7 +187,8 @@ __global__ void __launch_bounds__(threads_of_columns)
   if (column.x >= step.level.count[0] || column.across >= step.level.count[axes.across]) return;
 #pragma unroll 4
   for (int k = column.first; k < column.last; ++k)
-    step(column.x, axes.along == 2 ? column.across : k, axes.along == 2 ? k : column.across);
+    step.from_tables(column.x, axes.along == 2 ? column.across : k,
+                     axes.along == 2 ? k : column.across);
 }
 
 template <bool corrects, class T, class S>

@@ -8,6 +8,7 @@
 
 #include "kernels/multigrid/columns.cuh"
 #include "kernels/multigrid/march.cuh"
+#include "kernels/multigrid/products.cuh"
 #include "kernels/support/collectives.cuh"
 #include "kernels/support/launch.cuh"
 
@@ -44,12 +45,13 @@ class ColumnSpots {
     to_other_ = odd ? -level.colour : level.colour;
   }
   __device__ std::int64_t const (&at() const)[3] { return at_; }
-  /// So many points on; that many may be asked for.
-  __device__ Spot spot(int on) const {
-    Spot spot{grid_ + on * a_.stride[along],
-              level_ + on * over_row_ + (on % 2 == 0 ? 0 : to_other_), 1};
+  /// So many points on; that many may be asked for. Or of the point behind that in its row, if this one's
+  /// number is even.
+  __device__ Spot spot(int on, int beside = 0) const {
+    Spot spot{grid_ + on * a_.stride[along] + beside,
+              level_ + on * over_row_ + ((on + beside) % 2 == 0 ? 0 : to_other_), 1};
     if (halves_) {
-      std::int64_t at[3] = {at_[0], at_[1], at_[2]};
+      std::int64_t at[3] = {at_[0] + beside, at_[1], at_[2]};
       at[along] += on;
       spot.share = poisson::share_of(a_, at);
     }
@@ -76,99 +78,7 @@ __device__ ColumnSpots<volume, T, S> spots_of(poisson::Operator<T> const& a, Lev
   return {a, level, i, j, k, halves};
 }
 
-/// A·u at the points of a column one after the other, in the order of `poisson::product_with`. What lies
-/// before and behind is kept from point to point.
-template <bool volume, class T>
-class ColumnProduct {
- public:
-  static constexpr int along = volume ? 2 : 1;
-
-  /// At a point, which lies at a place in arrays.
-  __device__ ColumnProduct(poisson::Operator<T> const& a, double const* u,
-                           std::int64_t const (&at)[3], std::int64_t place)
-      : a_(a), all_u_(u), at_{at[0], at[1], at[2]}, place_(place), u_(u + place) {
-    has_field_ = a.diffusivities != nullptr;
-    if (has_field_) field_ = a.diffusivities + place;
-    is_inner_ = has_field_ && is_inner(0) && (!volume || is_inner(1));
-#pragma unroll
-    for (int axis = 0; axis <= along; ++axis) {
-      known_[axis][0] = a.side[axis][0] == poisson::Rule::dirichlet && at_[axis] == 1;
-      known_[axis][1] =
-          a.side[axis][1] == poisson::Rule::dirichlet && at_[axis] == a.points[axis] - 2;
-    }
-    last_ = static_cast<int>(min(a.points[along] - 1 - at_[along], std::int64_t{1 << 30}));
-    has_first_ = at_[along] > 0;
-    before_ = beside(-1);
-    here_ = beside(0);
-    behind_ = beside(1);
-  }
-  __device__ double here() const { return here_.u; }
-  /// Asks for what is behind the next point, which has to be an unknown of this rank.
-  __device__ void look_ahead() { ahead_ = beside(2); }
-  /// To the next point, after that.
-  __device__ void go_on() {
-    std::int64_t const stride = a_.stride[along];
-    ++at_[along];
-    place_ += stride;
-    u_ += stride;
-    if (has_field_) field_ += stride;
-    --last_;
-    has_first_ = true;
-    known_[along][0] = false;
-    known_[along][1] = a_.side[along][1] == poisson::Rule::dirichlet && last_ == 1;
-    before_ = here_;
-    here_ = behind_;
-    behind_ = ahead_;
-  }
-
-  __device__ double operator()() const {
-    if (!is_inner_ || !has_first_ || last_ < 1) {
-      std::int64_t const at[3] = {at_[0], at_[1], at_[2]};  // else they would be in memory
-      return poisson::product_of(a_, all_u_, at).product;
-    }
-    double sum = a_.reaction_at(place_) * here_.u;
-    take(sum, 0, value(-1), value(1));
-    if constexpr (volume) take(sum, 1, value(-a_.stride[1]), value(a_.stride[1]));
-    take(sum, along, before_, behind_);
-    return sum;
-  }
-
- private:
-  struct Value {
-    double u, a;
-  };
-
-  __device__ bool is_inner(int axis) const {
-    return at_[axis] >= 1 && at_[axis] <= a_.points[axis] - 2;
-  }
-  __device__ Value value(std::int64_t from_here) const {
-    return {u_[from_here], double{field_[from_here]}};
-  }
-  /// So many points behind this one, or the last one of the line on that side.
-  __device__ Value beside(int steps) const {
-    if (!has_field_) return {*u_, 0};
-    int const step = steps < 0 && !has_first_ ? 0 : min(steps, last_);
-    return value(step * a_.stride[along]);
-  }
-  __device__ void take(double& sum, int axis, Value const& before, Value const& behind) const {
-    double const lower = a_.weight[axis] * (here_.a + before.a),
-                 upper = a_.weight[axis] * (here_.a + behind.a);
-    double const below = known_[axis][0] ? 0.0 : before.u, above = known_[axis][1] ? 0.0 : behind.u;
-    sum += lower * (here_.u - below) - upper * (above - here_.u);
-  }
-
-  poisson::Operator<T> const& a_;
-  double const* all_u_;
-  std::int64_t at_[3], place_;
-  double const* u_;
-  T const* field_ = nullptr;
-  bool has_field_, is_inner_, has_first_;
-  int last_;  ///< points of the line behind this one
-  bool known_[along + 1][2];
-  Value before_, here_, behind_, ahead_{};
-};
-
-constexpr int most_warps = threads_of_columns / warp_size;
+constexpr int most_warps = threads_of_tile / warp_size;
 
 /// What the threads of a block have, put together in the order of their numbers by the first one,
 /// which `take`s it.
@@ -186,6 +96,16 @@ __device__ void join_block(Value own, Join const& join, Take const& take) {
   take(own);
 }
 
+/// The largest of what the threads of a block have found.
+__device__ void raise_by_block(std::uint64_t found, Found* largest) {
+  join_block(
+      found, [](std::uint64_t a, std::uint64_t b) { return a > b ? a : b; },
+      [&](std::uint64_t all) {
+        atomicMax(reinterpret_cast<unsigned long long*>(&largest->first),
+                  static_cast<unsigned long long>(all));
+      });
+}
+
 template <bool volume, class T, class S>
 __global__ void __launch_bounds__(threads_of_columns)
     residual_kernel(__grid_constant__ TakeResidual<T, S> const step, int piece, bool halves,
@@ -196,7 +116,7 @@ __global__ void __launch_bounds__(threads_of_columns)
   std::uint64_t found = 0;
   if (i < level.count[0] && (!volume || j < level.count[1])) {
     ColumnSpots<volume, T, S> spots(step.a, level, i, j, column.first, halves);
-    ColumnProduct<volume, T> product(step.a, step.u, spots.at(), spots.spot(0).grid);
+    ColumnProduct<volume, T, double> product(step.a, step.u, spots.at(), spots.spot(0).grid);
     double right = step.right[spots.spot(0).grid];
     for (int k = column.first; k < column.last; ++k) {
       double next_right = 0;
@@ -213,12 +133,45 @@ __global__ void __launch_bounds__(threads_of_columns)
       spots.go_on(1);
     }
   }
-  join_block(
-      found, [](std::uint64_t a, std::uint64_t b) { return a > b ? a : b; },
-      [&](std::uint64_t all) {
-        atomicMax(reinterpret_cast<unsigned long long*>(&largest->first),
-                  static_cast<unsigned long long>(all));
+  raise_by_block(found, largest);
+}
+
+/// Where a column's values lie in those of a level.
+template <class S>
+class LevelColumn {
+ public:
+  __device__ LevelColumn(Level<S> const& level, Column const& column)
+      : row_(std::int64_t{column.across} * level.half + (column.x >> 1)),
+        colour_(level.colour),
+        over_plane_(level.half * level.count[1]),
+        parity_(column.x + column.across) {}
+  __device__ std::int64_t place(int k) const {
+    return row_ + std::int64_t{k} * over_plane_ + (((parity_ + k) & 1) != 0 ? colour_ : 0);
+  }
+
+ private:
+  std::int64_t row_, colour_;
+  int over_plane_, parity_;
+};
+
+/// The same of equations that go by tiles.
+template <class T, class S>
+__global__ void __launch_bounds__(threads_of_tile, 2)
+    residual_tile_kernel(__grid_constant__ TakeResidual<T, S> const step, int piece,
+                         Found* largest) {
+  auto const& level = step.level;
+  Column const column(piece, level.count[2]);
+  std::uint64_t found = 0;
+  LevelColumn<S> const of_level(level, column);
+  for_tile(
+      step.a, step.u, column.first, column.last,
+      [&](int, std::int64_t place) { return double{step.right[place]}; },
+      [&](int k, std::int64_t, double product, double, double right) {
+        double const residual = (right - product) - step.shift;
+        level.f[of_level.place(k)] = static_cast<S>(residual * step.scale);
+        poisson::raise(found, poisson::bits_of_magnitude(residual));
       });
+  raise_by_block(found, largest);
 }
 
 __device__ std::int64_t number_of_block() {
@@ -236,7 +189,7 @@ __global__ void __launch_bounds__(threads_of_columns)
   if (i < level.count[0] && (!volume || j < level.count[1])) {
     int const first = max(column.first - before, 0), last = column.last - before;
     ColumnSpots<volume, T, S> spots(step.a, level, i, j, first, halves);
-    ColumnProduct<volume, T> product(step.a, step.p, spots.at(), spots.spot(0).grid);
+    ColumnProduct<volume, T, S> product(step.a, step.p, spots.at(), spots.spot(0).grid);
     double r = level.f[spots.spot(0).level];
     for (int k = first; k < last; ++k) {
       double next_r = 0;
@@ -246,7 +199,7 @@ __global__ void __launch_bounds__(threads_of_columns)
       }
       Spot const at = spots.spot(0);
       double const q = step.scale * product(), p = product.here();
-      step.q[at.grid] = q;
+      step.q[at.grid] = static_cast<S>(q);
       own = own + Summed{at.share * p * q, p * r};
       r = next_r;
       product.go_on();
@@ -258,20 +211,49 @@ __global__ void __launch_bounds__(threads_of_columns)
       [&](Summed const& all) { sums[number_of_block()] = all; });
 }
 
-/// Makes a step at the points of a column from `first` on, several at a time, and `take`s what it finds.
+/// The same of equations that go by tiles.
+template <class T, class S>
+__global__ void __launch_bounds__(threads_of_tile, 2)
+    direction_tile_kernel(__grid_constant__ ApplyToDirection<T, S> const step, int piece,
+                          int before, Summed* sums) {
+  auto const& level = step.level;
+  Column const column(piece, before + level.count[2]);
+  Summed own;
+  LevelColumn<S> const of_level(level, column);
+  for_tile(
+      step.a, step.p, max(column.first - before, 0), column.last - before,
+      [&](int k, std::int64_t) { return double{level.f[of_level.place(k)]}; },
+      [&](int, std::int64_t place, double product, double p, double r) {
+        double const q = step.scale * product;
+        step.q[place] = static_cast<S>(q);
+        own = own + Summed{p * q, p * r};
+      });
+  join_block(
+      own, [](Summed const& a, Summed const& b) { return a + b; },
+      [&](Summed const& all) { sums[number_of_block()] = all; });
+}
+
+/// Makes a step at the points of two columns side by side from `first` on, several at a time, and
+/// `take`s what it finds.
 template <bool volume, class Step, class Take>
-__device__ void for_column(Step const& step, int i, int j, int first, int last, bool halves,
-                           Take const& take) {
-  constexpr int at_once = 4;
-  auto spots = spots_of<volume>(step.a, step.level, i, j, first, halves);
+__device__ void for_columns(Step const& step, int pair, int j, int first, int last, bool halves,
+                            Take const& take) {
+  constexpr int at_once = sizeof(typename Step::Loaded) <= 16 ? 4 : 2;
+  bool const has_second = 2 * pair + 1 < step.level.count[0];
+  auto spots = spots_of<volume>(step.a, step.level, 2 * pair, j, first, halves);
   for (int k = first; k < last; k += at_once) {
-    typename Step::Loaded loaded[at_once];
+    typename Step::Loaded loaded[at_once][2];
+    auto const for_points = [&](auto const& visit) {
 #pragma unroll
-    for (int one = 0; one < at_once; ++one)
-      if (k + one < last) loaded[one] = step.load(spots.spot(one));
+      for (int one = 0; one < at_once; ++one)
 #pragma unroll
-    for (int one = 0; one < at_once; ++one)
-      if (k + one < last) take([&] { return step.finish(spots.spot(one), loaded[one]); });
+        for (int beside = 0; beside < 2; ++beside)
+          if (k + one < last && (beside == 0 || has_second))
+            visit(loaded[one][beside], spots.spot(one, beside));
+    };
+    for_points([&](auto& has, Spot const& at) { has = step.load(at); });
+    for_points(
+        [&](auto const& has, Spot const& at) { take([&] { return step.finish(at, has); }); });
     spots.go_on(at_once);
   }
 }
@@ -281,9 +263,9 @@ __global__ void __launch_bounds__(threads_of_columns)
     points_kernel(__grid_constant__ Step const step, int piece, bool halves) {
   Column const column(piece, step.level.count[volume ? 2 : 1]);
   int const i = column.x, j = column.across;
-  if (i >= step.level.count[0] || (volume && j >= step.level.count[1])) return;
-  for_column<volume>(step, i, j, column.first, column.last, halves,
-                     [](auto const& result) { result(); });
+  if (2 * i >= step.level.count[0] || (volume && j >= step.level.count[1])) return;
+  for_columns<volume>(step, i, j, column.first, column.last, halves,
+                      [](auto const& result) { result(); });
 }
 
 template <bool volume, class Step>
@@ -293,9 +275,9 @@ __global__ void __launch_bounds__(threads_of_columns)
   Column const column(piece, before + step.level.count[volume ? 2 : 1]);
   int const i = column.x, j = column.across;
   Summed own;
-  if (i < step.level.count[0] && (!volume || j < step.level.count[1]))
-    for_column<volume>(step, i, j, max(column.first - before, 0), column.last - before, halves,
-                       [&](auto const& result) { own = own + result(); });
+  if (2 * i < step.level.count[0] && (!volume || j < step.level.count[1]))
+    for_columns<volume>(step, i, j, max(column.first - before, 0), column.last - before, halves,
+                        [&](auto const& result) { own = own + result(); });
   join_block(
       own, [](Summed const& a, Summed const& b) { return a + b; },
       [&](Summed const& all) { sums[number_of_block()] = all; });
@@ -307,9 +289,9 @@ __global__ void __launch_bounds__(threads_of_columns)
   Column const column(piece, step.level.count[volume ? 2 : 1]);
   int const i = column.x, j = column.across;
   FoundTwice own;
-  if (i < step.level.count[0] && (!volume || j < step.level.count[1]))
-    for_column<volume>(step, i, j, column.first, column.last, halves,
-                       [&](auto const& result) { raise(own, result()); });
+  if (2 * i < step.level.count[0] && (!volume || j < step.level.count[1]))
+    for_columns<volume>(step, i, j, column.first, column.last, halves,
+                        [&](auto const& result) { raise(own, result()); });
   auto const larger = [](FoundTwice a, FoundTwice const& b) {
     raise(a, b);
     return a;
@@ -323,11 +305,21 @@ __global__ void __launch_bounds__(threads_of_columns)
   });
 }
 
+/// Of columns one by one, or in pairs.
 template <class Step>
-Columns columns_of(Step const& step) {
+Columns columns_of(Step const& step, bool in_pairs = false) {
   auto const [x, y, z] = step.extent();
-  return step.a.dims == 3 ? Columns::in_blocks(64, 4, x, y, z)
-                          : Columns::in_blocks(256, 1, x, 1, y);
+  int const width = in_pairs ? (x + 1) / 2 : x;
+  return step.a.dims == 3 ? Columns::in_blocks(64, 4, width, y, z)
+                          : Columns::in_blocks(256, 1, width, 1, y);
+}
+
+/// Of products.
+template <class Step>
+Columns product_columns_of(Step const& step) {
+  auto const [x, y, z] = step.extent();
+  return goes_by_tiles(step.a) ? Columns::in_blocks(tile_width, tile_rows, x, y, z)
+                               : columns_of(step);
 }
 
 /// Those of sums. Pieces are as long as those of the whole grid, and begin at planes whose numbers are
@@ -338,10 +330,9 @@ struct SumColumns {
   int before;
 
   template <class Step>
-  static SumColumns of(Step const& step, Planes const& planes) {
+  static SumColumns of(Step const& step, Columns columns, Planes const& planes) {
     auto const [x, y, z] = step.extent();
     bool const volume = step.a.dims == 3;
-    auto columns = columns_of(step);
     columns.piece = piece_of_columns(std::int64_t{x} * (volume ? y : 1) * planes.count);
     int const before = static_cast<int>(step.a.first[planes.axis] % columns.piece);
     columns.grid.z = blocks_for(before + (volume ? z : y), static_cast<unsigned>(columns.piece));
@@ -353,6 +344,13 @@ struct SumColumns {
 
 template <class T, class S>
 void march_stored(Stream& stream, TakeResidual<T, S> const& step, Found* largest) {
+  if (goes_by_tiles(step.a)) {
+    auto* const kernel = residual_tile_kernel<T, S>;
+    auto const columns = product_columns_of(step).fitted(stream, kernel, step.level.count[2]);
+    kernel<<<columns.grid, columns.block, 0, native(stream)>>>(step, columns.piece, largest);
+    GRIDSTRIDE_CHECK_LAUNCH(stream, "multigrid residual");
+    return;
+  }
   auto* const kernel =
       step.a.dims == 3 ? residual_kernel<true, T, S> : residual_kernel<false, T, S>;
   auto const columns = columns_of(step).fitted(stream, kernel, step.level.count[step.a.dims - 1]);
@@ -363,14 +361,20 @@ void march_stored(Stream& stream, TakeResidual<T, S> const& step, Found* largest
 
 template <class T, class S>
 std::size_t blocks_of(ApplyToDirection<T, S> const& step, Planes const& planes) {
-  auto const grid = SumColumns::of(step, planes).columns.grid;
+  auto const grid = SumColumns::of(step, product_columns_of(step), planes).columns.grid;
   return std::size_t{grid.x} * grid.y * grid.z;
 }
 
 template <class T, class S>
 void march_stored(Stream& stream, ApplyToDirection<T, S> const& step, Planes const& planes,
                   Summed* sums) {
-  auto const [columns, before] = SumColumns::of(step, planes);
+  auto const [columns, before] = SumColumns::of(step, product_columns_of(step), planes);
+  if (goes_by_tiles(step.a)) {
+    direction_tile_kernel<<<columns.grid, columns.block, 0, native(stream)>>>(step, columns.piece,
+                                                                              before, sums);
+    GRIDSTRIDE_CHECK_LAUNCH(stream, "multigrid direction");
+    return;
+  }
   auto* const kernel =
       step.a.dims == 3 ? direction_kernel<true, T, S> : direction_kernel<false, T, S>;
   kernel<<<columns.grid, columns.block, 0, native(stream)>>>(step, columns.piece, before,
@@ -380,7 +384,7 @@ void march_stored(Stream& stream, ApplyToDirection<T, S> const& step, Planes con
 
 template <class T, class S>
 std::size_t blocks_of(SumAlongBefore<T, S> const& step, Planes const& planes) {
-  auto const grid = SumColumns::of(step, planes).columns.grid;
+  auto const grid = SumColumns::of(step, columns_of(step, true), planes).columns.grid;
   return std::size_t{grid.x} * grid.y * grid.z;
 }
 
@@ -388,7 +392,7 @@ template <class T, class S>
 void march_stored(Stream& stream, SumAlongBefore<T, S> const& step, Planes const& planes,
                   Summed* sums) {
   using Step = SumAlongBefore<T, S>;
-  auto const [columns, before] = SumColumns::of(step, planes);
+  auto const [columns, before] = SumColumns::of(step, columns_of(step, true), planes);
   auto* const kernel =
       step.a.dims == 3 ? sum_points_kernel<true, Step> : sum_points_kernel<false, Step>;
   kernel<<<columns.grid, columns.block, 0, native(stream)>>>(step, columns.piece, before,
@@ -401,7 +405,8 @@ namespace {
 template <class Step>
 void march_points(Stream& stream, Step const& step) {
   auto* const kernel = step.a.dims == 3 ? points_kernel<true, Step> : points_kernel<false, Step>;
-  auto const columns = columns_of(step).fitted(stream, kernel, step.level.count[step.a.dims - 1]);
+  auto const columns =
+      columns_of(step, true).fitted(stream, kernel, step.level.count[step.a.dims - 1]);
   kernel<<<columns.grid, columns.block, 0, native(stream)>>>(step, columns.piece,
                                                              halves_cells(step.a));
   GRIDSTRIDE_CHECK_LAUNCH(stream, "multigrid points");
@@ -418,12 +423,13 @@ void march_stored(Stream& stream, BeginResidual<T, S> const& step) {
   march_points(stream, step);
 }
 
-template <class T>
-void march_stored(Stream& stream, AdvanceWithResidual<T> const& step, Found* largest) {
-  using Step = AdvanceWithResidual<T>;
+template <class T, class S>
+void march_stored(Stream& stream, AdvanceWithResidual<T, S> const& step, Found* largest) {
+  using Step = AdvanceWithResidual<T, S>;
   auto* const kernel =
       step.a.dims == 3 ? find_points_kernel<true, Step> : find_points_kernel<false, Step>;
-  auto const columns = columns_of(step).fitted(stream, kernel, step.level.count[step.a.dims - 1]);
+  auto const columns =
+      columns_of(step, true).fitted(stream, kernel, step.level.count[step.a.dims - 1]);
   kernel<<<columns.grid, columns.block, 0, native(stream)>>>(step, columns.piece,
                                                              halves_cells(step.a), largest);
   GRIDSTRIDE_CHECK_LAUNCH(stream, "multigrid advance");
@@ -436,12 +442,11 @@ void march_stored(Stream& stream, AdvanceWithResidual<T> const& step, Found* lar
   template std::size_t blocks_of(SumAlongBefore<T, S> const&, Planes const&);                 \
   template void march_stored(Stream&, SumAlongBefore<T, S> const&, Planes const&, Summed*);   \
   template void march_stored(Stream&, TakeDirection<T, S> const&);                            \
-  template void march_stored(Stream&, BeginResidual<T, S> const&);
+  template void march_stored(Stream&, BeginResidual<T, S> const&);                            \
+  template void march_stored(Stream&, AdvanceWithResidual<T, S> const&, Found*);
 GRIDSTRIDE_INSTANTIATE(float, float)
 GRIDSTRIDE_INSTANTIATE(float, double)
 GRIDSTRIDE_INSTANTIATE(double, float)
 GRIDSTRIDE_INSTANTIATE(double, double)
-template void march_stored(Stream&, AdvanceWithResidual<float> const&, Found*);
-template void march_stored(Stream&, AdvanceWithResidual<double> const&, Found*);
 
 }  // namespace gridstride::multigrid

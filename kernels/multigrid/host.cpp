@@ -65,15 +65,24 @@ void host_find(Stream&, Step const& step, Found* largest) {
 }
 
 template <class Step>
-std::vector<Summed> host_sums(Stream&, Step const& step, Planes const&) {
+std::size_t host_parts(Step const& step, Planes const&) {
   Extent const extent = step.extent();
-  std::vector<Summed> sums(static_cast<std::size_t>(extent.y) * extent.z);
+  return static_cast<std::size_t>(extent.y) * static_cast<std::size_t>(extent.z);
+}
+
+template <class Step>
+void host_sums(Stream&, Step const& step, Planes const&, Summed* sums) {
   for_each_line(step, true, [&](std::int64_t at, int j, int k, int width) {
     Summed own;
     for (int i = 0; i < width; ++i) own = own + step(i, j, k);
-    sums[static_cast<std::size_t>(at)] = own;
+    sums[at] = own;
   });
-  return sums;
+}
+
+void host_take_sum(Stream&, std::span<Summed const> parts, Finds what, Along* along) {
+  Summed all;
+  for (Summed const& part : parts) all = all + part;
+  take_sum(*along, what, all);
 }
 
 template void host_reference(Stream&, CycleWork<float> const&);
@@ -82,8 +91,9 @@ template void host_threads(Stream&, CycleWork<float> const&);
 template void host_threads(Stream&, CycleWork<double> const&);
 #define GRIDSTRIDE_EACH(...) template void host_each(Stream&, __VA_ARGS__ const&);
 #define GRIDSTRIDE_FIND(...) template void host_find(Stream&, __VA_ARGS__ const&, Found*);
-#define GRIDSTRIDE_SUM(...) \
-  template std::vector<Summed> host_sums(Stream&, __VA_ARGS__ const&, Planes const&);
+#define GRIDSTRIDE_SUM(...)                                           \
+  template std::size_t host_parts(__VA_ARGS__ const&, Planes const&); \
+  template void host_sums(Stream&, __VA_ARGS__ const&, Planes const&, Summed*);
 GRIDSTRIDE_MULTIGRID_STEPS(GRIDSTRIDE_EACH, GRIDSTRIDE_FIND, GRIDSTRIDE_SUM)
 #undef GRIDSTRIDE_SUM
 #undef GRIDSTRIDE_EACH

@@ -48,8 +48,8 @@ template <class T, class S>
 void march_stored(Stream&, TakeDirection<T, S> const&);
 template <class T, class S>
 void march_stored(Stream&, BeginResidual<T, S> const&);
-template <class T>
-void march_stored(Stream&, AdvanceWithResidual<T> const&, Found* largest);
+template <class T, class S>
+void march_stored(Stream&, AdvanceWithResidual<T, S> const&, Found* largest);
 template <class T, class S>
 void march(Stream&, BeginResidual<T, S> const&);
 template <class T, class S>

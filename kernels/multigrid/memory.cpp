@@ -145,7 +145,12 @@ std::size_t solver_bytes(Backend backend, Grid const& grid, poisson::Sides const
   double const held = part.points_held(grid);
   if (precision == Precision::float32) later += held;
   if (!fields && !options.conjugates) later += held;
-  if (options.conjugates) later += 2 * held;
+  if (options.conjugates) {
+    // Directions and products, and parts of sums along them: two numbers of a line, or a block.
+    constexpr double blocks = 8192;
+    double const lines = held / static_cast<double>(grid.points[0]);
+    later += 2 * held + 2 * (lines + held / 256 + blocks);
+  }
   return static_cast<std::size_t>(sizeof(double) * (numbers + std::max(meanwhile, later))) +
          part.sent(plan);
 }

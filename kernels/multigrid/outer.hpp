@@ -31,6 +31,22 @@ GRIDSTRIDE_HOST_DEVICE inline Summed operator+(Summed const& a, Summed const& b)
   return {a.first + b.first, a.second + b.second};
 }
 
+/// What conjugate directions have come to, in device memory, where steps find it without the host: Σ V·p·q of the
+/// last one, and how far it goes.
+struct Along {
+  double beta, alpha, curvature;
+};
+/// What a sum is for: how much of the direction before is in the next one, or how far that goes.
+enum class Finds { beta, alpha };
+GRIDSTRIDE_HOST_DEVICE inline void take_sum(Along& along, Finds what, Summed const& sum) {
+  if (what == Finds::beta) {
+    along.beta = along.curvature > 0 ? -sum.first / along.curvature : 0;
+    return;
+  }
+  along.curvature = sum.first;
+  along.alpha = sum.first > 0 ? sum.second / sum.first : 0;
+}
+
 /// Where unknowns lie in the grid's arrays.
 struct Places {
   std::int64_t first, stride[3];
@@ -153,8 +169,14 @@ struct BeginResidual {
     level.f[at.level] = static_cast<S>((has.right - shift) * volume * scale);
   }
   GRIDSTRIDE_HOST_DEVICE void operator()(int i, int j, int k) const {
+    if (!level.is_stored()) return from_tables(i, j, k);
     Spot const at = spot(i, j, k);
     finish(at, load(at));
+  }
+  GRIDSTRIDE_HOST_DEVICE void from_tables(int i, int j, int k) const {
+    std::int64_t const place =
+        a.first[0] + i + (a.first[1] + j) * a.stride[1] + (a.first[2] + k) * a.stride[2];
+    level.f[level.place(i, j, k)] = static_cast<S>((right[place] - shift) * scale);
   }
 };
 
@@ -197,17 +219,17 @@ template <class T, class S>
 struct SumAlongBefore {
   poisson::Operator<T> a;
   Level<S> level;
-  double const* q;
+  S const* q;
   struct Loaded {
-    double z, q;
+    S z, q;
   };
   GRIDSTRIDE_HOST_DEVICE Extent extent() const { return points_of(level); }
   GRIDSTRIDE_HOST_DEVICE Spot spot(int i, int j, int k) const { return spot_of(a, level, i, j, k); }
   GRIDSTRIDE_HOST_DEVICE Loaded load(Spot const& at) const {
-    return {double{level.u[at.level]}, q[at.grid]};
+    return {level.u[at.level], q[at.grid]};
   }
   GRIDSTRIDE_HOST_DEVICE Summed finish(Spot const& at, Loaded const& has) const {
-    return {at.share * has.z * has.q, 0};
+    return {at.share * double{has.z} * double{has.q}, 0};
   }
   GRIDSTRIDE_HOST_DEVICE Summed operator()(int i, int j, int k) const {
     Spot const at = spot(i, j, k);
@@ -215,23 +237,25 @@ struct SumAlongBefore {
   }
 };
 
-/// p = z + β·p, of a first direction z.
+/// p = z + β·p, where β is 0 z.
 template <class T, class S>
 struct TakeDirection {
   poisson::Operator<T> a;
   Level<S> level;
-  double* p;
-  double beta;
+  S* p;
+  Along const* along;
   struct Loaded {
-    double z, p;
+    S z, p;
+    double beta;
   };
   GRIDSTRIDE_HOST_DEVICE Extent extent() const { return points_of(level); }
   GRIDSTRIDE_HOST_DEVICE Spot spot(int i, int j, int k) const { return spot_of(a, level, i, j, k); }
   GRIDSTRIDE_HOST_DEVICE Loaded load(Spot const& at) const {
-    return {double{level.u[at.level]}, beta == 0 ? 0.0 : p[at.grid]};
+    double const beta = along->beta;
+    return {level.u[at.level], beta == 0 ? S{0} : p[at.grid], beta};
   }
   GRIDSTRIDE_HOST_DEVICE void finish(Spot const& at, Loaded const& has) const {
-    p[at.grid] = beta == 0 ? has.z : has.z + beta * has.p;
+    p[at.grid] = static_cast<S>(has.beta == 0 ? double{has.z} : has.z + has.beta * has.p);
   }
   GRIDSTRIDE_HOST_DEVICE void operator()(int i, int j, int k) const {
     Spot const at = spot(i, j, k);
@@ -244,8 +268,8 @@ template <class T, class S>
 struct ApplyToDirection {
   poisson::Operator<T> a;
   Level<S> level;
-  double const* p;
-  double* q;
+  S const* p;
+  S* q;
   double scale;
   GRIDSTRIDE_HOST_DEVICE Extent extent() const { return points_of(level); }
   GRIDSTRIDE_HOST_DEVICE Summed operator()(int i, int j, int k) const {
@@ -253,25 +277,29 @@ struct ApplyToDirection {
     std::int64_t const place = at[0] + at[1] * a.stride[1] + at[2] * a.stride[2];
     double const product = scale * poisson::product_of(a, p, at).product;
     double const share = poisson::share_of(a, at), r = level.f[level.place(i, j, k)];
-    q[place] = product;
+    q[place] = static_cast<S>(product);
     return {share * p[place] * product, (level.is_stored() ? 1 : share) * p[place] * r};
   }
 };
 
-/// u += α·p; finds the largest change, and the largest |u|.
+/// u += unit·α·p, without directions α is 1; finds the largest change, and the largest |u|.
+template <class S>
 struct Advance {
   Extent points;
   Places places;
-  double const* p;
+  S const* p;
   double* u;
-  double alpha;
+  double unit;
+  Along const* along = nullptr;
   struct Loaded {
-    double p, u;
+    S p;
+    double u;
   };
   GRIDSTRIDE_HOST_DEVICE Extent extent() const { return points; }
   GRIDSTRIDE_HOST_DEVICE Spot spot(int i, int j, int k) const { return {places(i, j, k), 0, 1}; }
   GRIDSTRIDE_HOST_DEVICE Loaded load(Spot const& at) const { return {p[at.grid], u[at.grid]}; }
   GRIDSTRIDE_HOST_DEVICE Found finish(Spot const& at, Loaded const& has) const {
+    double const alpha = along == nullptr ? unit : along->alpha * unit;
     double const change = alpha * has.p, sum = has.u + change;
     u[at.grid] = sum;
     return {poisson::bits_of_magnitude(change), poisson::bits_of_magnitude(sum)};
@@ -284,16 +312,16 @@ struct Advance {
 
 /// The same, and the residual that the finest level has as its f, `unit` times as large, goes along by
 /// α·q; finds the largest of it, and then what `Advance` does.
-template <class T>
+template <class T, class S>
 struct AdvanceWithResidual {
   poisson::Operator<T> a;
-  Level<double> level;
-  Advance advance;
-  double const* q;
-  double alpha, reciprocal_unit;
+  Level<S> level;
+  Advance<S> advance;
+  S const* q;
+  double reciprocal_unit;
   struct Loaded {
-    Advance::Loaded of_u;
-    double q, f;
+    typename Advance<S>::Loaded of_u;
+    S q, f;
   };
   GRIDSTRIDE_HOST_DEVICE Extent extent() const { return points_of(level); }
   GRIDSTRIDE_HOST_DEVICE Spot spot(int i, int j, int k) const { return spot_of(a, level, i, j, k); }
@@ -302,8 +330,9 @@ struct AdvanceWithResidual {
   }
   GRIDSTRIDE_HOST_DEVICE FoundTwice finish(Spot const& at, Loaded const& has) const {
     double const volume = level.is_stored() ? at.share : 1.0;
-    double const residual = (volume == 1 ? has.f : has.f / volume) - alpha * has.q;
-    level.f[at.level] = residual * volume;
+    double const residual =
+        (volume == 1 ? double{has.f} : has.f / volume) - advance.along->alpha * has.q;
+    level.f[at.level] = static_cast<S>(residual * volume);
     return {{{poisson::bits_of_magnitude(residual * reciprocal_unit), 0},
              advance.finish(at, has.of_u)}};
   }

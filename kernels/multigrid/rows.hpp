@@ -36,20 +36,42 @@ void cuda_find(Stream&, Step const&, Found* largest);
 template <class T, class S>
 void cuda_renew(Stream&, TakeResidual<T, S> const&, Correction const&, Found* largest);
 
-/// Sums of what a step finds, of parts that depend on nothing but the points of the grid: as many for
-/// each plane, and a line is one; on a GPU those of `ApplyToDirection` where equations are stored and
-/// levels go by columns, as many for each `piece_of_columns` planes. Waits for the stream.
+/// Queues sums of what a step finds, to device memory, of parts that depend on nothing but the points of
+/// the grid, of which there are so many: as many for each plane, and a line is one; on a GPU those of sums
+/// along directions where equations are stored and levels go by columns, as many for each
+/// `piece_of_columns` planes.
 template <class Step>
-std::vector<Summed> host_sums(Stream&, Step const&, Planes const&);
+std::size_t host_parts(Step const&, Planes const&);
 template <class Step>
-std::vector<Summed> cuda_sums(Stream&, Step const&, Planes const&);
+std::size_t cuda_parts(Step const&, Planes const&);
+template <class Step>
+void host_sums(Stream&, Step const&, Planes const&, Summed* sums);
+template <class Step>
+void cuda_sums(Stream&, Step const&, Planes const&, Summed* sums);
+/// Queues what all parts come to, in an order that is the same each time.
+void host_take_sum(Stream&, std::span<Summed const> parts, Finds, Along*);
+void cuda_take_sum(Stream&, std::span<Summed const> parts, Finds, Along*);
 
 template <class Step>
-std::vector<Summed> sums(Stream& stream, Step const& step, Planes const& planes) {
+std::size_t parts(Stream& stream, Step const& step, Planes const& planes) {
 #ifdef GRIDSTRIDE_WITH_CUDA
-  if (stream.backend() == Backend::cuda) return cuda_sums(stream, step, planes);
+  if (stream.backend() == Backend::cuda) return cuda_parts(step, planes);
 #endif
-  return host_sums(stream, step, planes);
+  (void)stream;
+  return host_parts(step, planes);
+}
+template <class Step>
+void sums(Stream& stream, Step const& step, Planes const& planes, Summed* sums) {
+#ifdef GRIDSTRIDE_WITH_CUDA
+  if (stream.backend() == Backend::cuda) return cuda_sums(stream, step, planes, sums);
+#endif
+  host_sums(stream, step, planes, sums);
+}
+inline void take_sum(Stream& stream, std::span<Summed const> parts, Finds what, Along* along) {
+#ifdef GRIDSTRIDE_WITH_CUDA
+  if (stream.backend() == Backend::cuda) return cuda_take_sum(stream, parts, what, along);
+#endif
+  host_take_sum(stream, parts, what, along);
 }
 
 /// On the stream's device.
@@ -86,37 +108,37 @@ void find(Stream& stream, Step const& step, Found* largest) {
   EACH(Transform<S>)                        \
   EACH(DivideModes<S>)
 /// Whose instances are made with a backend's functions.
-#define GRIDSTRIDE_MULTIGRID_STEPS(EACH, FIND, SUM) \
-  EACH(StoreWeights<float>)                         \
-  EACH(StoreWeights<double>)                        \
-  EACH(Eliminate<float>)                            \
-  EACH(Eliminate<double>)                           \
-  EACH(KeepEquations<float>)                        \
-  EACH(KeepEquations<double>)                       \
-  GRIDSTRIDE_MULTIGRID_PAIR(EACH, TakeDirection)    \
-  FIND(Advance)                                     \
-  FIND(AdvanceWithResidual<float>)                  \
-  FIND(AdvanceWithResidual<double>)                 \
-  GRIDSTRIDE_MULTIGRID_PAIR(SUM, SumAlongBefore)    \
-  GRIDSTRIDE_MULTIGRID_PAIR(SUM, ApplyToDirection)  \
-  EACH(Sweep<double>)                               \
-  EACH(ApplyLinearised)                             \
-  FIND(TakeDefect)                                  \
-  EACH(Round<float>)                                \
-  EACH(Round<double>)                               \
-  FIND(Begin<float>)                                \
-  FIND(Begin<double>)                               \
-  FIND(FindRange<float>)                            \
-  FIND(FindRange<double>)                           \
-  FIND(FindDiagonal<float>)                         \
-  FIND(FindDiagonal<double>)                        \
-  FIND(AddCorrection<float>)                        \
-  FIND(AddCorrection<double>)                       \
-  EACH(GiveSolution<float>)                         \
-  EACH(GiveSolution<double>)                        \
-  GRIDSTRIDE_MULTIGRID_PAIR(EACH, BeginResidual)    \
-  GRIDSTRIDE_MULTIGRID_PAIR(EACH, StoreEquations)   \
-  GRIDSTRIDE_MULTIGRID_PAIR(EACH, TakeRight)        \
+#define GRIDSTRIDE_MULTIGRID_STEPS(EACH, FIND, SUM)    \
+  EACH(StoreWeights<float>)                            \
+  EACH(StoreWeights<double>)                           \
+  EACH(Eliminate<float>)                               \
+  EACH(Eliminate<double>)                              \
+  EACH(KeepEquations<float>)                           \
+  EACH(KeepEquations<double>)                          \
+  GRIDSTRIDE_MULTIGRID_PAIR(EACH, TakeDirection)       \
+  FIND(Advance<float>)                                 \
+  FIND(Advance<double>)                                \
+  GRIDSTRIDE_MULTIGRID_PAIR(FIND, AdvanceWithResidual) \
+  GRIDSTRIDE_MULTIGRID_PAIR(SUM, SumAlongBefore)       \
+  GRIDSTRIDE_MULTIGRID_PAIR(SUM, ApplyToDirection)     \
+  EACH(Sweep<double>)                                  \
+  EACH(ApplyLinearised)                                \
+  FIND(TakeDefect)                                     \
+  EACH(Round<float>)                                   \
+  EACH(Round<double>)                                  \
+  FIND(Begin<float>)                                   \
+  FIND(Begin<double>)                                  \
+  FIND(FindRange<float>)                               \
+  FIND(FindRange<double>)                              \
+  FIND(FindDiagonal<float>)                            \
+  FIND(FindDiagonal<double>)                           \
+  FIND(AddCorrection<float>)                           \
+  FIND(AddCorrection<double>)                          \
+  EACH(GiveSolution<float>)                            \
+  EACH(GiveSolution<double>)                           \
+  GRIDSTRIDE_MULTIGRID_PAIR(EACH, BeginResidual)       \
+  GRIDSTRIDE_MULTIGRID_PAIR(EACH, StoreEquations)      \
+  GRIDSTRIDE_MULTIGRID_PAIR(EACH, TakeRight)           \
   GRIDSTRIDE_MULTIGRID_PAIR(FIND, TakeResidual)
 
 }  // namespace gridstride::multigrid
