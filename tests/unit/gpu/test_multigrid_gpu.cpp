@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -43,28 +44,69 @@ TEST_F(MultigridGpu, RanksShareCyclesBitByBit) {
 }
 
 /// Fields: no level is solved by modes, those of a few thousand points by one block. Sums of conjugate
-/// directions are of several planes together on the last ones.
-TEST_F(MultigridGpu, RanksShareCyclesWithFieldsBitByBit) {
-  std::vector<SharedTrial> trials;
-  std::string const fields[] = {"s", "jk", "k", "sk"};
-  for (std::string const variant : {"fused", "steps"})
-    for (Cycle const cycle : {Cycle::full, Cycle::w}) {
-      trials.push_back({{66, 70, 90}, "dddddd", 0, 2, 0, cycle, variant});
-      trials.push_back({{65, 37, 141}, "nndndn", 0, 3, 0, cycle, variant});
-      trials.push_back({{34, 35, 160}, "nnppnn", 0, 3, 0, cycle, variant});
-      trials.push_back({{40, 36, 96}, "ddnnpp", 0.5, 2, 0, cycle, variant});
-      trials.push_back({{500, 301}, "ddnn", 0, 3, 0, cycle, variant});
-      trials.push_back({{130, 256}, "ppdn", 0, 2, 0, cycle, variant});
-      trials.push_back({{33, 21, 40}, "ddddpp", 0, 4, 0, cycle, variant});
-      trials.push_back({{67, 75, 131}, "ppddnd", 0, 5, nothing_is_cut, cycle, variant});
-      trials.push_back({{130, 129, 160}, "ppdddd", 0, 3, 0, cycle, variant});
-      trials.push_back({{1400, 1200}, "ddnd", 0, 3, 0, cycle, variant});
-    }
-  for (std::size_t i = 0; i < trials.size(); ++i) {
-    trials[i].fields = fields[i % 4];
-    if (trials[i].has('j')) trials[i].most_cycles = 6;  // which let residuals grow
+/// directions are of several planes together on the last two.
+std::vector<SharedTrial> trials_with_fields(std::string const& variant, Cycle cycle) {
+  std::vector<SharedTrial> trials = {
+      {{66, 70, 90}, "dddddd", 0, 2, 0, cycle, variant},
+      {{65, 37, 141}, "nndndn", 0, 3, 0, cycle, variant},
+      {{34, 35, 160}, "nnppnn", 0, 3, 0, cycle, variant},
+      {{40, 36, 96}, "ddnnpp", 0.5, 2, 0, cycle, variant},
+      {{500, 301}, "ddnn", 0, 3, 0, cycle, variant},
+      {{130, 256}, "ppdn", 0, 2, 0, cycle, variant},
+      {{33, 21, 40}, "ddddpp", 0, 4, 0, cycle, variant},
+      {{67, 75, 131}, "ppddnd", 0, 5, nothing_is_cut, cycle, variant}};
+  if (variant == "fused") {
+    trials.push_back({{130, 129, 160}, "dddddd", 0, 3, 0, cycle, variant});
+    trials.push_back({{1400, 1200}, "ddnd", 0, 3, 0, cycle, variant});
   }
-  expect_shared_trials(Backend::cuda, trials);
+  std::string const fields[] = {"s", "jk", "k", "sk"};
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    trials[i].fields = fields[(i + (cycle == Cycle::w ? 2 : 0)) % 4];
+    if (trials[i].has('j')) trials[i].most_cycles = 6;  // which let residuals grow
+    if (cycle == Cycle::w) trials[i].most_cycles = 3;   // which are long
+  }
+  return trials;
+}
+
+TEST_F(MultigridGpu, RanksShareFullCyclesWithFieldsBitByBit) {
+  expect_shared_trials(Backend::cuda, trials_with_fields("fused", Cycle::full));
+}
+
+TEST_F(MultigridGpu, RanksShareLongCyclesWithFieldsBitByBit) {
+  expect_shared_trials(Backend::cuda, trials_with_fields("fused", Cycle::w));
+}
+
+TEST_F(MultigridGpu, RanksShareCyclesStepByStepWithFieldsBitByBit) {
+  for (Cycle const cycle : {Cycle::full, Cycle::w})
+    expect_shared_trials(Backend::cuda, trials_with_fields("steps", cycle));
+}
+
+/// Directions by columns and by tiles, with a or κ alone a field too: as many as on the host, to the same u.
+TEST_F(MultigridGpu, DirectionsAreThoseOfTheHost) {
+  Stream stream(Device::open(Backend::cuda)), host(Device::open(Backend::cpu));
+  for (std::string const fields : {"k", "s", "sk", "j"})
+    for (auto const& [points, sides] : {std::pair{std::vector<std::int64_t>{66, 41, 70}, "dddddd"},
+                                        {{70, 64, 39}, "dnddpp"},
+                                        {{130, 45, 23}, "ppnndd"},
+                                        {{150, 90}, "dddd"},
+                                        {{128, 77}, "ppnd"}}) {
+      if (fields == "j" && points.size() < 3) continue;  // where directions come to nothing
+      SharedTrial trial{points, sides, 0, 1, 0};
+      trial.fields = fields;
+      trial.conjugates = true;
+      SCOPED_TRACE(fmt::format("{} {} {}", fmt::join(points, "x"), sides, fields));
+      auto const found = solved<double>(stream, trial, nullptr);
+      auto const wanted = solved<double>(host, trial, nullptr);
+      EXPECT_TRUE(wanted.outcome.converged);
+      EXPECT_TRUE(found.outcome.converged);
+      EXPECT_NEAR(found.outcome.cycles, wanted.outcome.cycles, 1);
+      double largest = 0, differs = 0;
+      for (std::size_t i = 0; i < found.u.size(); ++i) {
+        largest = std::max(largest, std::abs(wanted.u[i]));
+        differs = std::max(differs, std::abs(found.u[i] - wanted.u[i]));
+      }
+      EXPECT_LE(differs, 1e-9 * largest);
+    }
 }
 
 TEST_F(MultigridGpu, RelaxedSolutionsComeBack) {
