@@ -4,7 +4,7 @@
 
 #include "kernels/multigrid/cycle.hpp"
 
-/// Levels of a few thousand points, which one block has in shared memory. For the family's own files
+/// Levels of up to two thousand points, which one block has in shared memory. For the family's own files
 /// only.
 namespace gridstride::multigrid {
 

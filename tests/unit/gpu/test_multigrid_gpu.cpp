@@ -43,7 +43,7 @@ TEST_F(MultigridGpu, RanksShareCyclesBitByBit) {
   expect_shared_trials(Backend::cuda, trials);
 }
 
-/// Fields: no level is solved by modes, those of a few thousand points by one block. Sums of conjugate
+/// Fields: no level is solved by modes, those of up to two thousand points by one block. Sums of conjugate
 /// directions are of several planes together on the last two.
 std::vector<SharedTrial> trials_with_fields(std::string const& variant, Cycle cycle) {
   std::vector<SharedTrial> trials = {
