@@ -216,9 +216,9 @@ class Corrected final : public SolverBody<T> {
   /// u goes as far along the direction that the finest level gives as is best, and finds the same.
   void advance(Stream& stream, std::span<double> solution, TakeResidual<T, S> const& residual,
                bool is_first, Found* found);
-  /// Of conjugate directions the residual goes along with u, in float32 for a few: each leaves in it what
-  /// roundings of the one before are, and is a tenth of that.
-  static constexpr int most_carried = std::is_same_v<S, double> ? 1 << 30 : 3;
+  /// Of conjugate directions the residual goes along with u; in float32 until it is so much of what was found
+  /// from u, of which it has the roundings.
+  static constexpr double least_carried = std::is_same_v<S, double> ? 0 : 1e-3;
   Places places() const { return places_of(a_); }
   void keep_couplings(Stream& stream, std::array<Axis, 3> const& axes) {
     std::vector<double> numbers;
@@ -282,7 +282,7 @@ class Corrected final : public SolverBody<T> {
   Buffer<Found> found_;                      // by residuals and by corrections, of a few cycles
   Buffer<Found> seen_;                       // the same on the host
   Buffer<S> direction_, product_;            // p and scale·A·p of conjugate gradients
-  int carried_ = 0;                          // directions since the residual was found from u
+  bool carries_ = false;                     // whether the residual goes along with u
   Buffer<Along> along_directions_;           // what those have come to
   Buffer<Summed> parts_;                     // of sums along them
   Buffer<double> u_;                         // where the arrays are not of float64
@@ -339,14 +339,11 @@ void Corrected<T, S>::advance(Stream& stream, std::span<double> u,
   find_along(stream, ApplyToDirection<T, S>{a_, finest, p, q, scale_}, Finds::alpha);
   double const unit = residual.scale;
   Advance<S> const step{points_of(finest), places(), p, solution, scale_ / unit, along};
-  if (carried_ < most_carried) {
-    ++carried_;
+  if (carries_)
     return find(stream, AdvanceWithResidual<T, S>{a_, finest, step, q, 1 / unit}, found);
-  }
   find(stream, step, found + 1);
   complete(stream, u);
   find(stream, residual, found);
-  carried_ = 0;
 }
 
 template <class T, class S>
@@ -419,9 +416,10 @@ Outcome Corrected<T, S>::solve(Stream& stream, std::span<T const> right, std::sp
   zero_async(found_.span(), stream);
   double const* old = from_u ? solution : nullptr;
   std::array<int, most_ahead> cycles{};
-  carried_ = 0;
+  double found_from_u = progress.left();  // the last residual that was
   for (int done = 0; !progress.ended() && largest > 0;) {
     int const ahead = looks_late ? std::min(progress.needed(), most_ahead) : 1;
+    carries_ = options_.conjugates && progress.left() > least_carried * found_from_u;
     std::size_t queued = 0;
     for (; static_cast<int>(queued) < ahead && done < options_.most_cycles; ++queued) {
       bool const is_first = done == 0;
@@ -447,13 +445,14 @@ Outcome Corrected<T, S>::solve(Stream& stream, std::span<T const> right, std::sp
     for (std::size_t one = 0; one < queued && !progress.ended(); ++one)
       progress.add(cycles[one], number(found[2 * one].first), number(found[2 * one + 1].first),
                    number(found[2 * one + 1].second));
-    if (carried_ > 0 && progress.ended() && !progress.is_lost()) {
+    if (carries_ && progress.ended() && !progress.is_lost()) {
       complete(stream, solved);
       find(stream, residual, found_.data());
       complete_right();
       progress.renew(number(take_found(stream, 1)[0].first));
-      carried_ = 0;
+      carries_ = false;
     }
+    if (!carries_) found_from_u = progress.left();
   }
   if (renews || !(largest > 0)) settle(stream, largest > 0 ? old : nullptr, solution);
   // What is not a number would stay where levels have no points.

@@ -3,7 +3,7 @@
 #include "core/stream.hpp"
 #include "kernels/multigrid/coarsening.hpp"
 
-/// In which precision corrections are found. For the family's own files only.
+/// How corrections are found: in which precision, and by how many sweeps. For the family's own files only.
 namespace gridstride::multigrid {
 
 /// Of what coefficients are, at least and at most.
@@ -16,6 +16,12 @@ struct Range {
 template <class T>
 Range range_of(Stream& stream, poisson::Equation<T> const& equation, T const* field,
                double constant);
+
+/// Whether a second sweep on the way up takes directions away that cost more: unless a is a field that
+/// differs by half at most from point to point, and κ is none. Of all ranks that share it; waits for the
+/// stream.
+template <class T>
+bool has_jump(Stream& stream, poisson::Equation<T> const& equation);
 
 /// The largest diagonal element of the equations at most, and the couplings that it is made of.
 double diagonal_bound(Levels const& plan, double diffusivity, double reaction);

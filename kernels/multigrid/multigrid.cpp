@@ -60,6 +60,7 @@ std::unique_ptr<SolverBody<T>> corrected(Stream& stream, poisson::Equation<T> co
 template <class T>
 Solver<T>::Solver(Stream& stream, poisson::Equation<T> const& equation, bool singular,
                   Options options, std::string_view variant) {
+  bool const may_do_less = options.conjugates && options.after == -1 && has_fields(equation);
   options = complete(options, has_fields(equation));
   if (options.before < 1 || options.after < 0)
     throw std::invalid_argument("multigrid: a level is relaxed at least once on the way down");
@@ -80,6 +81,7 @@ Solver<T>::Solver(Stream& stream, poisson::Equation<T> const& equation, bool sin
   if (variant == "auto") variant = default_variant(stream.backend());
   auto const a = range_of(stream, equation, equation.diffusivities, equation.diffusivity);
   auto const reaction = range_of(stream, equation, equation.reactions, equation.reaction);
+  if (may_do_less && !has_jump(stream, equation)) options.after = 1;
   double const diagonal = diagonal_bound(plan, a.most, reaction.most);
   auto* const does =
       options.conjugates && has_fields(equation) ? float32_does_in_directions : float32_does;

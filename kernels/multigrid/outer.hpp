@@ -124,6 +124,31 @@ struct FindRange {
   }
 };
 
+/// The largest ratio of positive values beside each other.
+template <class T>
+struct FindJump {
+  Extent points;
+  T const* values;
+  bool goes_on[3];  ///< along an axis: behind the last point there is another value,
+  bool wraps[3];    ///< or the first one
+  GRIDSTRIDE_HOST_DEVICE Extent extent() const { return points; }
+  GRIDSTRIDE_HOST_DEVICE Found operator()(int i, int j, int k) const {
+    int const at[3] = {i, j, k}, count[3] = {points.x, points.y, points.z};
+    std::int64_t const stride[3] = {1, points.x, std::int64_t{points.x} * points.y};
+    T const* const here = values + i + j * stride[1] + k * stride[2];
+    double largest = 1;
+    for (int axis = 0; axis < 3; ++axis) {
+      bool const is_last = at[axis] + 1 == count[axis];
+      if (is_last && !goes_on[axis] && !wraps[axis]) continue;
+      double const a = *here;
+      double const b = is_last && wraps[axis] ? here[-at[axis] * stride[axis]] : here[stride[axis]];
+      double const ratio = a > b ? a / b : b / a;
+      largest = ratio > largest ? ratio : largest;
+    }
+    return {poisson::bits_of_magnitude(largest), 0};
+  }
+};
+
 /// f of the finest level = right − A·u, times `scale`; finds the largest |right − A·u|.
 template <class T, class S>
 struct TakeResidual {

@@ -35,6 +35,8 @@ class Progress {
     outcome_.residuals.back() = residual;
     judge();
   }
+  /// The last residual.
+  double left() const { return outcome_.residuals.back(); }
   /// Whether what is left is no number.
   bool is_lost() const { return hopeless_; }
   /// How many cycles more are needed, if each leaves a hundredth, less than the best ones do; at

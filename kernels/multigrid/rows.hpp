@@ -130,6 +130,8 @@ void find(Stream& stream, Step const& step, Found* largest) {
   FIND(Begin<double>)                                  \
   FIND(FindRange<float>)                               \
   FIND(FindRange<double>)                              \
+  FIND(FindJump<float>)                                \
+  FIND(FindJump<double>)                               \
   FIND(FindDiagonal<float>)                            \
   FIND(FindDiagonal<double>)                           \
   FIND(AddCorrection<float>)                           \

@@ -20,8 +20,8 @@
 /// right-hand side, and all do the same on them, to the same bits.
 namespace gridstride::multigrid {
 
-/// With what is left to whether there are fields. Where they jump directions come to what is left of
-/// each cycle, and cost more than relaxation.
+/// With what is left to whether there are fields, for such that may jump: there directions come to what is
+/// left of each cycle, and cost more than relaxation.
 constexpr Options complete(Options options, bool fields) {
   if (options.after == -1) options.after = fields && options.conjugates ? 2 : 1;
   return options;

@@ -27,7 +27,8 @@ struct SharedTrial {
   int direct = -1;
   int most_cycles = 100;
   bool conjugates = false;
-  /// Fields, a letter each: a that is smooth (s) or jumps by a thousand both ways (j), and κ (k).
+  /// Fields, a letter each: a that is smooth (s), even smoother (e), differs between planes 30 and 31 (c) or
+  /// jumps by a thousand both ways (j), and κ (k).
   std::string fields = "";
   double spacing = 1;  ///< along the slowest axis
   int before = 2, after = 1;
@@ -43,6 +44,8 @@ inline std::vector<double> field_of(Grid const& grid, char field) {
     auto const at = static_cast<double>(i + 2 * j + 3 * k);
     if (field == 's') values.push_back(1.2 + std::sin(0.3 * at) + 0.001 * at);
     if (field == 'j') values.push_back(std::pow(10.0, 3 * ((i / 5 + j / 4 + k / 7) % 3 - 1)));
+    if (field == 'e') values.push_back(1.2 + 0.3 * std::sin(0.1 * at));
+    if (field == 'c') values.push_back(k > 30 ? 2 : 1);
     if (field == 'k') values.push_back(0.3 + std::cos(0.2 * at) * std::cos(0.2 * at));
   }
   return values;

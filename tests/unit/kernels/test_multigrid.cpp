@@ -220,6 +220,9 @@ TEST(Multigrid, RanksShareCyclesWithFieldsBitByBit) {
   // A ring of which windows would have a plane twice.
   trials.push_back({{9, 8, 32}, "ddddpp", 0, 2, 0, Cycle::full, "auto", -1, 100, false, "s"});
   trials.back().spacing = 0.25;
+  // What jumps where ranks are cut alone, and what does not.
+  for (std::string const of : {"c", "e"})
+    trials.push_back({{9, 11, 65}, "dddddd", 0, 2, 0, Cycle::full, "auto", -1, 100, false, of});
   // Axes that become coarser one by one, the slowest one last and first; other sweeps.
   for (double const spacing : {40.0, 0.02}) {
     trials.push_back({{9, 10, 67}, "dddnnd", 0, 3, 0, Cycle::full, "auto", -1, 100, false, "s"});
@@ -326,6 +329,38 @@ TEST(Multigrid, ChoosesThePrecisionOfCorrections) {
     a[100] = one;
     EXPECT_EQ(Solver<double>(stream, equation, false).inner(), wanted) << one;
   }
+}
+
+/// Of directions for fields those that jump have a second sweep on the way up, also around a ring; those
+/// that do not, none.
+TEST(Multigrid, SweepsAreChosenByJumps) {
+  Stream stream(Device::open(Backend::cpu));
+  auto equation = equation_of({{32, 33}, "ppdd"});
+  auto const size = static_cast<std::size_t>(equation.grid.size());
+  std::vector<double> a(size), f(size), kappa(size, 0.5);
+  equation.diffusivities = a.data();
+  for (std::size_t p = 0; p < size; ++p) f[p] = std::sin(static_cast<double>(p * p % 1000));
+  auto const residuals = [&](int after) {
+    std::vector<double> u(size, 0);
+    return Solver<double>(stream, equation, false, {.conjugates = true, .after = after})
+        .solve(stream, f, std::span(u))
+        .residuals;
+  };
+  auto const expect_sweeps = [&](int after, auto const& value) {
+    for (std::size_t p = 0; p < size; ++p) {
+      auto const at = equation.grid.indices(static_cast<std::int64_t>(p));
+      a[p] = value(static_cast<double>(at[0]), static_cast<double>(at[1]));
+    }
+    EXPECT_NE(residuals(1), residuals(2));
+    EXPECT_EQ(residuals(-1), residuals(after));
+  };
+  expect_sweeps(1,
+                [](double i, double j) { return std::exp(1.5 * std::sin(i / 32 * 6.28) + j / 9); });
+  expect_sweeps(2, [](double i, double j) { return i > 9 && i < 20 && j > 12 ? 1.6 : 1.0; });
+  expect_sweeps(2, [](double, double j) { return j > 12 ? 1.0 : 0.1; });
+  expect_sweeps(2, [](double i, double) { return std::exp(i / 8); });
+  equation.reactions = kappa.data();
+  expect_sweeps(2, [](double, double) { return 1.0; });
 }
 
 /// Directions have them in float32 until roundings of what is nearly constant in a box have more energy
