@@ -53,7 +53,7 @@ struct Options {
   /// (2000), has the directions for cycles that are not symmetric.)
   bool conjugates = false;
   int before = 2;  ///< relaxations of a level on the way down, at least one,
-  int after = -1;  ///< and up; −1: one, or for conjugate directions of fields two
+  int after = -1;  ///< and up; −1: one, or for conjugate directions of fields that jump two
   /// Levels without fields are solved by the modes of their axes as soon as those have at most so many
   /// unknowns each, up to `most_direct`; −1: as many on a GPU, where visits of smaller levels take
   /// longer than that, and 0 on the host.

@@ -221,8 +221,10 @@ TEST(Multigrid, RanksShareCyclesWithFieldsBitByBit) {
   trials.push_back({{9, 8, 32}, "ddddpp", 0, 2, 0, Cycle::full, "auto", -1, 100, false, "s"});
   trials.back().spacing = 0.25;
   // What jumps where ranks are cut alone, and what does not.
-  for (std::string const of : {"c", "e"})
+  for (std::string const of : {"c", "e"}) {
     trials.push_back({{9, 11, 65}, "dddddd", 0, 2, 0, Cycle::full, "auto", -1, 100, false, of});
+    trials.back().after = -1;
+  }
   // Axes that become coarser one by one, the slowest one last and first; other sweeps.
   for (double const spacing : {40.0, 0.02}) {
     trials.push_back({{9, 10, 67}, "dddnnd", 0, 3, 0, Cycle::full, "auto", -1, 100, false, "s"});
