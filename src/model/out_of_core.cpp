@@ -15,6 +15,11 @@
 
 namespace gridstride {
 
+std::optional<int> wanted_strips(config::RunConfig const& run) {
+  if (std::ssize(run.parts) < 2) return {};
+  return static_cast<int>(run.parts[run.parts.size() - 2]);
+}
+
 namespace {
 
 /// What libraries and kernels take beside all that is counted.
@@ -56,12 +61,6 @@ std::size_t face_bytes(SweepPlan const& plan, std::span<Row const> rows) {
 
 bool is_evolved(Row const& row, SlabSteps const& steps) {
   return std::ranges::find(steps.evolved, row.name) != steps.evolved.end();
-}
-
-/// The strips that a run wants, where it gives parts along the axes.
-std::optional<int> wanted_strips(config::RunConfig const& run) {
-  if (std::ssize(run.parts) < 2) return {};
-  return static_cast<int>(run.parts[run.parts.size() - 2]);
 }
 
 /// How the ranks of a run share it.

@@ -43,6 +43,9 @@ std::string needed_for(std::span<Obstacle const> obstacles);
 /// points of so many of the slowest axes.
 bool goes_by_planes(config::RunConfig const& run, std::span<Row const> rows, int axes = 1);
 
+/// The parts along the second slowest axis that a run wants, where it gives parts along the axes.
+std::optional<int> wanted_strips(config::RunConfig const& run);
+
 /// How the arrays of these rows, which are those of a run that has them in the device's memory, go
 /// through the device instead, or are shared by the run's ranks; empty where they fit there, as far
 /// as the run may take it, and where the steps do not go so. Throws `ConfigError` where it may take

@@ -78,12 +78,14 @@ stencil::Repetition wanted_by(config::RunConfig const& run) {
   return {run.kernels.at("stencil"), static_cast<int>(run.fused_steps.value_or(0))};
 }
 
-/// How ranks keep a plane on the chip of their GPUs, if this one's is like the others.
+/// How two ranks keep a plane on the chip of their GPUs, if this one's is like the other. More have not
+/// been tried.
 template <class T>
 std::optional<stencil::SharedPlan> shared_plan(config::RunConfig const& run, Device const& device) {
   bool const has_gpus = device.backend() == Backend::cuda && ranks_here(run) == run.ranks &&
                         ranks_together(run, device) == 1;
-  if (run.ranks == 1 || !has_gpus || run.limits.trip_steps) return {};
+  if (run.ranks != 2 || !has_gpus || run.limits.trip_steps || wanted_strips(run).value_or(1) > 1)
+    return {};
   SweepPlan cut;
   cut.shape.grid = run.grid;
   cut.ranks = run.ranks;
