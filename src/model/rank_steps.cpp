@@ -468,51 +468,17 @@ void RankSteps<T>::settle() {
 }
 
 template <class T>
-std::string RankSteps<T>::parts_text() const {
-  auto const planes =
-      fmt::format("{} planes up to {} each", plan_.shape.planes(), plan_.slab_planes);
-  auto const& strips = plan_.strips;
-  if (strips.count == 1) return fmt::format("{}, of {}", plan_.ranks, planes);
-  int const dims = plan_.shape.grid.dims;
-  return fmt::format("{}, {} along {} and {} along {}, of {} and {} points", plan_.ranks,
-                     strips.count, axis_names[static_cast<std::size_t>(dims - 2)], plan_.slabs(),
-                     axis_names[static_cast<std::size_t>(dims - 1)], planes, strips.points);
-}
-
-/// Along both axes, where it is not the same.
-template <class T>
-std::string RankSteps<T>::links_text() const {
-  auto const text = [](OpenedLinks const& opened) {
-    auto const& [links, remark] = opened;
-    return fmt::format("{}{}", links->name(), remark.empty() ? "" : " (" + remark + ")");
-  };
-  auto const along = text(opened_), across = strips_ ? text(strips_->links()) : along;
-  if (along == across || plan_.slabs() == 1) return across;
-  auto const slowest = static_cast<std::size_t>(plan_.shape.grid.dims - 1);
-  return fmt::format("{} along {}, {} along {}", along, axis_names[slowest], across,
-                     axis_names[slowest - 1]);
-}
-
-template <class T>
 std::vector<NamedText> RankSteps<T>::texts() {
-  auto const way = stream_.backend() == Backend::cpu
-                       ? ranks_.transport()
-                       : fmt::format("{}, beside {}", links_text(), ranks_.transport());
-  return {{"ranks", parts_text()},
+  auto const way =
+      stream_.backend() == Backend::cpu
+          ? ranks_.transport()
+          : fmt::format("{}, beside {}",
+                        links_text(plan_, opened_, strips_ ? &strips_->links() : nullptr),
+                        ranks_.transport());
+  return {{"ranks", parts_text(plan_)},
           {"transport", way},
-          {"exchanges",
-           plan_.by_stages
-               ? fmt::format("{} steps, of {} planes a side for each stage", report_.trips,
-                             plan_.rank_halo())
-               : fmt::format("{} of {} planes a side, for up to {} steps each{}", report_.trips,
-                             plan_.rank_halo(), plan_.trip_steps,
-                             plan_.on_chip    ? ", by kernels that keep their planes on the chip"
-                             : parts_.empty() ? ""
-                                              : fmt::format(", made in {} parts", parts_.size()))},
-          {"rank 0",
-           fmt::format("{:.4g} s of steps, in {:.3g} of which it waited for others to exchange; "
-                       "{:.3g} s to hand out and gather",
-                       report_.seconds_steps, report_.seconds_exchange, report_.seconds_move)}};
+          {"exchanges", exchanges_text(plan_, report_)},
+          {"rank 0", seconds_text(report_)}};
 }
 
 template class RankSteps<float>;

@@ -15,6 +15,7 @@
 #include "core/stream.hpp"
 #include "core/timer.hpp"
 #include "model/rank_slabs.hpp"
+#include "model/rank_texts.hpp"
 #include "model/strip_halos.hpp"
 #include "model/window_steps.hpp"
 
@@ -59,14 +60,6 @@
 /// The arrays of the whole grid are those of rank 0. Slabs are handed out before the first step, and
 /// gathered for who looks at them (model/rank_slabs.hpp).
 namespace gridstride {
-
-/// What the steps took, of this rank.
-struct RankReport {
-  std::int64_t trips = 0, steps = 0;
-  double seconds_steps = 0;     ///< until all were done, exchanges included
-  double seconds_exchange = 0;  ///< of these, that the host has waited for other ranks
-  double seconds_move = 0;      ///< to hand out and to gather
-};
 
 template <class T>
 class RankSteps final : public WindowSteps<T> {
@@ -141,8 +134,6 @@ class RankSteps final : public WindowSteps<T> {
     std::int64_t const halo = plan_.rank_halo();
     return {own_.lower - (is_beside(0) ? halo : 0), own_.upper + (is_beside(1) ? halo : 0)};
   }
-  std::string parts_text() const;
-  std::string links_text() const;
   void start_halo(int side, std::vector<std::size_t> const& buffers, Stream& stream);
   void start_halos();
   RankLinks::Arrival arrival_of(int side, Stream& stream);
