@@ -30,6 +30,7 @@
 #include "model/one_shot.hpp"
 #include "model/reading.hpp"
 #include "model/values.hpp"
+#include "simulations/linear_system_filled.hpp"
 #include "simulations/linear_system_parameters.hpp"
 #include "simulations/linear_system_right.hpp"
 #include "simulations/linear_system_sparse.hpp"
@@ -197,15 +198,7 @@ Buffer<T> LinearSystem<T>::load_matrix(config::RunConfig const& run, Inputs cons
   }
   Buffer<T> target;
   times_.measure("read", [&] {
-    auto const sparse = linear_system::read_sparse(run, inputs);
-    auto const n = static_cast<std::size_t>(extents_.rows);
-    std::vector<T> dense(n * n);
-    for (std::size_t i = 0; i < n; ++i)
-      for (auto k = static_cast<std::size_t>(sparse.offsets[i]);
-           k < static_cast<std::size_t>(sparse.offsets[i + 1]); ++k)
-        dense[i * n + static_cast<std::size_t>(sparse.column_indices[k])] =
-            static_cast<T>(sparse.values[k]);
-    target = on_device<T>(stream_, dense);
+    target = linear_system::filled_up<T>(stream_, linear_system::read_sparse(run, inputs));
     require_finite(run, source.location, target);
   });
   return target;

@@ -20,6 +20,12 @@ struct Solved {
   Residual left;
 };
 
+/// Refuses x, a solution in the given units, where rounding to T has taken from it what solves the
+/// equations. Throws `NumericalError`.
+template <class T>
+void require_held(ScaledSystem<T> const& system, double tolerance, Solved<T>& solved,
+                  std::span<T const> right, int exponent, std::span<T const> x);
+
 /// Right-hand sides in the units of the system that are solved together, from the column `first` on.
 template <class T>
 struct Group {

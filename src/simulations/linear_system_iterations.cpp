@@ -1,9 +1,14 @@
 #include "simulations/linear_system_iterations.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
+#include "core/error.hpp"
+#include "kernels/factorize/factorize.hpp"
 #include "model/reading.hpp"
+#include "simulations/linear_system_filled.hpp"
 #include "simulations/linear_system_parameters.hpp"
 #include "simulations/linear_system_preconditioning.hpp"
 #include "simulations/linear_system_right.hpp"
@@ -29,6 +34,26 @@ constexpr Method iterative[] = {Method::cg, Method::minres, Method::bicgstab, Me
 Method method_called(std::string const& name) {
   if (name == "amg_cg") return Method::cg;
   return *std::ranges::find_if(iterative, [&](Method method) { return name_of(method) == name; });
+}
+
+void require_method_fits(config::RunConfig const& run, Csr<double> const& matrix,
+                                 CsrFindings const& found) {
+  std::string const& asked = parameters_of(run).method;
+  auto const refuse = [&](std::string const& message) {
+    throw ConfigError({run.problem(run.location("parameters.method"), message)});
+  };
+  if (needs_symmetry(method_called(asked)) && !found.symmetric()) {
+    auto const i = found.row, j = found.column;
+    refuse(
+        fmt::format("{} needs a symmetric matrix (here A({}, {}) = {} and A({}, {}) = {}; gmres "
+                    "and bicgstab take any)",
+                    asked, i, j, element(matrix, i, j), j, i, element(matrix, j, i)));
+  }
+  if (auto const row = found.not_positive; asked == "amg_cg" && row >= 0)
+    refuse(
+        fmt::format("amg_cg needs a positive diagonal (here A({0}, {0}) = {1}; method: minres "
+                    "takes any symmetric matrix)",
+                    row, element(matrix, row, row)));
 }
 
 krylov::Method method_without_rows(config::RunConfig const& run) {
@@ -61,7 +86,7 @@ std::size_t bytes_of_column(config::RunConfig const& run, std::int64_t rows) {
 }
 
 /// Where one right-hand side is solved at a time.
-MemoryForecast memory_of_one(config::RunConfig const& run, Inputs const& inputs) {
+MemoryForecast memory_of_one(config::RunConfig const& run, Inputs const& inputs, Backend backend) {
   auto const extents = extents_of(run, inputs);
   auto const sparse = *sparse_extents(run, inputs);
   std::size_t const element = size_of(run.precision);
@@ -95,6 +120,12 @@ MemoryForecast memory_of_one(config::RunConfig const& run, Inputs const& inputs)
   forecast.host_bytes = rows_bytes + reading + forecast.field_bytes + sides + 12 * n * 8;
   forecast.host_bytes += blocks;
   if (has_factors) forecast.host_bytes += elements * (20 + 12 + element + 4) + n * 120;
+  // The last resort of `auto`, which is filled up on the host.
+  if (may_fill_up(run, extents.rows)) {
+    forecast.other_bytes += n * n * element + n * sizeof(std::int32_t) +
+                            factorize::factor_bytes(backend, extents.rows, element);
+    forecast.host_bytes += n * n * element;
+  }
   note_right(forecast, run, inputs);
   return forecast;
 }
@@ -117,8 +148,8 @@ std::int64_t columns_together(config::RunConfig const& run, Inputs const& inputs
   constexpr std::int64_t of_one_read = 8, most = 32, elements = std::int64_t{1} << 20;
   std::int64_t const wanted =
       std::min(columns, std::clamp(elements / std::max<std::int64_t>(rows, 1), of_one_read, most));
-  double const left =
-      0.75 * free_memory(run, backend) - static_cast<double>(memory_of_one(run, inputs).bytes());
+  double const left = 0.75 * free_memory(run, backend) -
+                      static_cast<double>(memory_of_one(run, inputs, backend).bytes());
   double const more = left / static_cast<double>(bytes_of_column(run, rows));
   return more >= static_cast<double>(wanted)
              ? wanted
@@ -127,7 +158,7 @@ std::int64_t columns_together(config::RunConfig const& run, Inputs const& inputs
 
 MemoryForecast sparse_memory(config::RunConfig const& run, Inputs const& inputs, Backend backend) {
   if (goes_without_rows(run)) return stencil_memory(run, inputs, backend);
-  auto forecast = memory_of_one(run, inputs);
+  auto forecast = memory_of_one(run, inputs, backend);
   auto const rows = extents_of(run, inputs).rows;
   auto const more = static_cast<std::size_t>(columns_together(run, inputs, backend) - 1);
   forecast.other_bytes += more * bytes_of_column(run, rows);

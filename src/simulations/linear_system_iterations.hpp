@@ -4,6 +4,7 @@
 #include <string>
 
 #include "config/run_config.hpp"
+#include "core/csr.hpp"
 #include "kernels/krylov/krylov.hpp"
 #include "model/simulation.hpp"
 
@@ -12,6 +13,11 @@ namespace gridstride::linear_system {
 
 /// The Krylov method of a name; that of `amg_cg` is `cg`.
 krylov::Method method_called(std::string const& name);
+
+/// Throws `ConfigError` where a method that was asked for does not take a matrix: `cg` and `minres` need a
+/// symmetric one, `amg_cg` also a positive diagonal.
+void require_method_fits(config::RunConfig const& run, Csr<double> const& matrix,
+                         CsrFindings const& found);
 
 /// That of a system that goes without rows, whose matrix is symmetric positive definite.
 krylov::Method method_without_rows(config::RunConfig const& run);

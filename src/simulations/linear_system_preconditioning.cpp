@@ -17,6 +17,7 @@
 #include "kernels/krylov/chebyshev.hpp"
 #include "kernels/support/parallel_for.hpp"
 #include "model/values.hpp"
+#include "simulations/linear_system_parameters.hpp"
 
 namespace gridstride::linear_system {
 
@@ -213,6 +214,38 @@ bool suits_aggregation(Csr<double> const& matrix) {
   return suits;
 }
 
+template <class T>
+Preconditioning<T> as_asked(config::RunConfig const& run, Stream& stream,
+                            ScaledSystem<T> const& system, CsrFindings const& found,
+                            krylov::Operator<T> const& a, krylov::Method method,
+                            std::int64_t together) {
+  using krylov::Method;
+  auto const& parameters = parameters_of(run);
+  std::string const& asked = parameters.preconditioner;
+  auto const refuse = [&](std::string const& message) {
+    throw ConfigError({run.problem(run.location("parameters.preconditioner"), message)});
+  };
+  if (auto const refusal = preconditioner_refusal(asked, method, found); !refusal.empty())
+    refuse(refusal);
+  bool const may_divide = method != Method::cg || found.not_positive < 0;
+  auto made =
+      asked == "none"        ? Preconditioning<T>{}
+      : asked == "chebyshev" ? by_polynomial(stream, system, a)
+      : asked == "block_jacobi"
+          ? by_blocks(stream, system, parameters.block_size,
+                      needs_symmetry(method) ? sparse::Blocks::definite : sparse::Blocks::any)
+      : asked == "ic0"                ? by_factors(stream, system, sparse::Incomplete::cholesky)
+      : asked == "ilu0"               ? by_factors(stream, system, sparse::Incomplete::lu)
+      : parameters.method == "amg_cg" ? by_aggregation(stream, system, together)
+                                      : by_diagonal(stream, system, method, may_divide);
+  if (asked == "jacobi" && made.name == "none")
+    refuse(method == Method::cg
+               ? "jacobi needs a positive diagonal for cg (preconditioner: none, or another method)"
+               : "jacobi needs a diagonal without zeros (preconditioner: none)");
+  if (asked == "block_jacobi" && !made.apply) refuse(made.note);
+  return made;
+}
+
 #define GRIDSTRIDE_INSTANTIATE(T)                                                                 \
   template Preconditioning<T> by_diagonal(Stream&, ScaledSystem<T> const&, krylov::Method, bool); \
   template Preconditioning<T> by_polynomial(Stream&, ScaledSystem<T> const&,                      \
@@ -220,7 +253,10 @@ bool suits_aggregation(Csr<double> const& matrix) {
   template Preconditioning<T> by_blocks(Stream&, ScaledSystem<T> const&, std::int64_t,            \
                                         sparse::Blocks);                                          \
   template Preconditioning<T> by_factors(Stream&, ScaledSystem<T> const&, sparse::Incomplete);    \
-  template Preconditioning<T> by_aggregation(Stream&, ScaledSystem<T> const&, std::int64_t);
+  template Preconditioning<T> by_aggregation(Stream&, ScaledSystem<T> const&, std::int64_t);      \
+  template Preconditioning<T> as_asked(config::RunConfig const&, Stream&, ScaledSystem<T> const&, \
+                                       CsrFindings const&, krylov::Operator<T> const&,            \
+                                       krylov::Method, std::int64_t);
 GRIDSTRIDE_INSTANTIATE(float)
 GRIDSTRIDE_INSTANTIATE(double)
 

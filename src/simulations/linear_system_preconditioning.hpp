@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 
+#include "config/run_config.hpp"
 #include "kernels/krylov/krylov.hpp"
 #include "kernels/sparse/blocks.hpp"
 #include "kernels/sparse/incomplete.hpp"
@@ -56,6 +57,14 @@ Preconditioning<T> by_factors(Stream& stream, ScaledSystem<T> const& system,
 template <class T>
 Preconditioning<T> by_aggregation(Stream& stream, ScaledSystem<T> const& system,
                                   std::int64_t vectors);
+
+/// What a config asks for, for a method and right-hand sides that are solved together. Throws `ConfigError`
+/// where it does not go with the method or the matrix.
+template <class T>
+Preconditioning<T> as_asked(config::RunConfig const& run, Stream& stream,
+                            ScaledSystem<T> const& system, CsrFindings const& found,
+                            krylov::Operator<T> const& a, krylov::Method method,
+                            std::int64_t together);
 
 /// The fewest rows for which a hierarchy may be worth its set-up, and how many iterations that costs.
 inline constexpr std::int64_t least_aggregated = 10000;

@@ -33,6 +33,45 @@ void fill_right(Stream& stream, config::RunConfig const& run, Inputs const& inpu
   stream.synchronize();
 }
 
+Csr<double>::Array<double> columns_of_right(Stream& stream, config::RunConfig const& run,
+                                            Inputs const& inputs, PhaseTimes* times) {
+  auto const all = extents_of(run, inputs);
+  Buffer<double> there(stream, MemorySpace::device, static_cast<std::size_t>(all.size()));
+  fill_right(stream, run, inputs, there.span(), times);
+  if (auto const place = first_non_finite<double>(stream, std::as_const(there).span(), "auto");
+      place >= 0)
+    throw ConfigError({not_finite(run, inputs, place)});
+  auto const n = static_cast<std::size_t>(all.rows);
+  Csr<double>::Array<double> values(there.size());
+  Buffer<double> column(stream, MemorySpace::device, n);
+  auto const columns = static_cast<int>(all.columns);
+  for (int j = 0; j < columns; ++j) {
+    elementwise::component<double>(stream, std::as_const(there).span(), columns, j, column.span());
+    copy_async(std::span(values).subspan(static_cast<std::size_t>(j) * n, n),
+               std::as_const(column).span(), stream);
+  }
+  stream.synchronize();
+  return values;
+}
+
+template <class T>
+void require_solvable_rows(Csr<T> const& rows, std::int64_t first_empty,
+                           std::span<double const> columns_of_right) {
+  if (first_empty < 0) return;
+  auto const n = static_cast<std::size_t>(rows.rows);
+  for (auto row = static_cast<std::size_t>(first_empty); row < n; ++row) {
+    auto const begin = rows.values.begin() + rows.offsets[row];
+    auto const end = rows.values.begin() + rows.offsets[row + 1];
+    if (std::any_of(begin, end, [](T value) { return value != T{0}; })) continue;
+    for (std::size_t at = row; at < columns_of_right.size(); at += n)
+      if (double const value = columns_of_right[at]; value != 0)
+        throw NumericalError(fmt::format(
+            "linear_system: row {} of the matrix, counted from 0, has no element but 0, "
+            "and the right-hand side is {} there: no x solves it",
+            row, value));
+  }
+}
+
 void note_right(MemoryForecast& forecast, config::RunConfig const& run, Inputs const& inputs) {
   auto const all = extents_of(run, inputs);
   auto const& sides = parameters_of(run).rhs;
@@ -65,6 +104,8 @@ Problem not_finite(config::RunConfig const& run, Inputs const& inputs, std::int6
                                  place / columns, place % columns));
 }
 
+template void require_solvable_rows(Csr<float> const&, std::int64_t, std::span<double const>);
+template void require_solvable_rows(Csr<double> const&, std::int64_t, std::span<double const>);
 template void fill_right(Stream&, config::RunConfig const&, Inputs const&, std::span<float>,
                          PhaseTimes*);
 template void fill_right(Stream&, config::RunConfig const&, Inputs const&, std::span<double>,

@@ -12,22 +12,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/buffer.hpp"
-#include "kernels/elementwise/elementwise.hpp"
 #include "kernels/krylov/krylov.hpp"
 #include "kernels/sparse/sparse.hpp"
 #include "kernels/support/parallel_for.hpp"
 #include "model/entry.hpp"
 #include "model/one_shot.hpp"
-#include "model/reading.hpp"
-#include "model/values.hpp"
+#include "simulations/linear_system_filled.hpp"
 #include "simulations/linear_system_group.hpp"
 #include "simulations/linear_system_iterations.hpp"
 #include "simulations/linear_system_parameters.hpp"
@@ -48,6 +46,13 @@ template <class T>
 class SparseSystem final : public OneShot {
   template <class U>
   using Values = typename ScaledSystem<T>::template Values<U>;
+  /// A method and its preconditioner, with their names.
+  struct Way {
+    Method method = Method::cg;
+    std::string name;
+    krylov::Preconditioner<T> preconditioner;
+    std::string preconditioner_name;
+  };
 
  public:
   SparseSystem(config::RunConfig const& run, Stream const& stream, Inputs const& inputs);
@@ -70,9 +75,7 @@ class SparseSystem final : public OneShot {
  private:
   void compute() override;
   void read_matrix(config::RunConfig const& run, Inputs const& inputs);
-  Values<double> read_right(config::RunConfig const& run, Inputs const& inputs);
   void choose_method(config::RunConfig const& run, Csr<double> const& read);
-  void require_solvable_rows() const;
   void precondition(config::RunConfig const& run);
   krylov::Operator<T> products() const;
   std::int64_t at_once() const {
@@ -87,6 +90,7 @@ class SparseSystem final : public OneShot {
   Group<T> begin_group(std::int64_t first);
   std::int64_t solve_group(std::int64_t first, Values<T>& x);
   void settle(Group<T>& group, std::size_t k, Values<T>& x);
+  krylov::Options options() const;
   krylov::Options first_options() const;
   void solve_all(Group<T>& group);
   krylov::Result solve_by(Method method, std::span<T const> b, std::span<T> x,
@@ -94,11 +98,14 @@ class SparseSystem final : public OneShot {
   krylov::Result choose_again(krylov::Result result, std::span<T const> b, std::span<T> x);
   krylov::Result aggregate(krylov::Result result, std::span<T const> b, std::span<T> x);
   void leave_aggregation();
+  void weigh(Solved<T>& solved, Group<T>& group, std::size_t k);
+  Solved<T> fill_up(Solved<T> before, Group<T>& group, std::size_t k);
+  Solved<T> leave_filling(Solved<T> const& before, Group<T>& group, std::size_t k);
+  Way way() const { return {method_, method_name_, preconditioner_, preconditioner_name_}; }
+  void take(Way const& way);
   Solved<T> finish_column(Group<T>& group, std::size_t k);
   void go_on(Solved<T>& solved, std::span<T const> right, int exponent, std::span<T const> b,
              std::span<T> x);
-  void require_held(Solved<T>& solved, std::span<T const> right, int exponent,
-                    std::span<T const> x) const;
 
   Extents extents_;
   krylov::Options options_;
@@ -106,14 +113,17 @@ class SparseSystem final : public OneShot {
   bool aggregates_ = false;     ///< amg_cg
   bool may_aggregate_ = false;  ///< `auto`, once cg has shown that it takes long
   bool gave_way_ = false;       ///< `auto` has taken another method or preconditioner
+  bool is_filled_ = false;      ///< by the factors of the filled matrix
   std::int64_t together_;       ///< right-hand sides that are solved at once, unless by gmres
   CsrFindings found_;
   ScaledSystem<T> system_;
-  Values<double> right_;  // columns one after the other
+  Csr<double>::Array<double> right_;  // columns one after the other
   std::shared_ptr<sparse::Matrix<T> const> matrix_;
   krylov::Preconditioner<T> preconditioner_;
   Method method_ = Method::cg;
   std::string method_name_, preconditioner_name_ = "none", variant_;
+  Way iterations_;  ///< what `auto` goes by where the factors do not do
+  std::optional<Preconditioning<T>> factors_;
   Buffer<T> x_;
   Report report_;
   std::vector<std::string> fallbacks_;
@@ -131,9 +141,9 @@ SparseSystem<T>::SparseSystem(config::RunConfig const& run, Stream const& stream
       report_(extents_.columns) {
   zero_async(x_.span(), stream_);
   times_.measure("read", [&] { read_matrix(run, inputs); });
-  right_ = read_right(run, inputs);
+  right_ = columns_of_right(stream_, run, inputs, &times_);
   times_.measure("prepare", [&] {
-    require_solvable_rows();
+    require_solvable_rows(system_.rows(), found_.empty, right_);
     matrix_ =
         std::make_shared<sparse::Matrix<T>>(stream_, system_.rows(), run.kernels.at("sparse"));
     variant_ = matrix_->variant();
@@ -151,27 +161,6 @@ void SparseSystem<T>::read_matrix(config::RunConfig const& run, Inputs const& in
 }
 
 template <class T>
-auto SparseSystem<T>::read_right(config::RunConfig const& run, Inputs const& inputs)
-    -> Values<double> {
-  Buffer<double> there(stream_, MemorySpace::device, x_.size());
-  fill_right(stream_, run, inputs, there.span(), &times_);
-  if (auto const place = first_non_finite<double>(stream_, std::as_const(there).span(), "auto");
-      place >= 0)
-    throw ConfigError({not_finite(run, inputs, place)});
-  auto const n = static_cast<std::size_t>(extents_.rows);
-  Values<double> values(there.size());
-  Buffer<double> column(stream_, MemorySpace::device, n);
-  auto const columns = static_cast<int>(extents_.columns);
-  for (int j = 0; j < columns; ++j) {
-    elementwise::component<double>(stream_, std::as_const(there).span(), columns, j, column.span());
-    copy_async(std::span(values).subspan(static_cast<std::size_t>(j) * n, n),
-               std::as_const(column).span(), stream_);
-  }
-  stream_.synchronize();
-  return values;
-}
-
-template <class T>
 void SparseSystem<T>::choose_method(config::RunConfig const& run, Csr<double> const& read) {
   if (automatic_) {
     bool const general = !found_.symmetric() || parameters_of(run).preconditioner == "ilu0";
@@ -180,70 +169,15 @@ void SparseSystem<T>::choose_method(config::RunConfig const& run, Csr<double> co
                      suits_aggregation(read);
   } else {
     method_ = method_called(parameters_of(run).method);
-    std::string const& asked = parameters_of(run).method;
-    aggregates_ = asked == "amg_cg";
-    if (needs_symmetry(method_) && !found_.symmetric()) {
-      auto const i = found_.row, j = found_.column;
-      throw ConfigError({run.problem(
-          run.location("parameters.method"),
-          fmt::format("{} needs a symmetric matrix (here A({}, {}) = {} and A({}, {}) = {}; gmres "
-                      "and bicgstab take any)",
-                      asked, i, j, element(read, i, j), j, i, element(read, j, i)))});
-    }
-    if (aggregates_ && found_.not_positive >= 0)
-      throw ConfigError({run.problem(
-          run.location("parameters.method"),
-          fmt::format("amg_cg needs a positive diagonal (here A({0}, {0}) = {1}; method: minres "
-                      "takes any symmetric matrix)",
-                      found_.not_positive,
-                      element(read, found_.not_positive, found_.not_positive)))});
+    aggregates_ = parameters_of(run).method == "amg_cg";
+    require_method_fits(run, read, found_);
   }
   method_name_ = aggregates_ ? "amg_cg" : name_of(method_);
 }
 
-/// A row of zeros asks for b = 0.
-template <class T>
-void SparseSystem<T>::require_solvable_rows() const {
-  if (found_.empty < 0) return;
-  auto const& rows = system_.rows();
-  for (std::int64_t i = found_.empty; i < rows.rows; ++i) {
-    auto const row = static_cast<std::size_t>(i);
-    auto const begin = rows.values.begin() + rows.offsets[row];
-    auto const end = rows.values.begin() + rows.offsets[row + 1];
-    if (std::any_of(begin, end, [](T value) { return value != T{0}; })) continue;
-    for (std::int64_t j = 0; j < extents_.columns; ++j)
-      if (double const value = right_of(j)[row]; value != 0)
-        throw NumericalError(fmt::format(
-            "linear_system: row {} of the matrix, counted from 0, has no element but 0, "
-            "and the right-hand side is {} there: no x solves it",
-            i, value));
-  }
-}
-
 template <class T>
 void SparseSystem<T>::precondition(config::RunConfig const& run) {
-  std::string const& asked = parameters_of(run).preconditioner;
-  auto const refuse = [&](std::string const& message) {
-    throw ConfigError({run.problem(run.location("parameters.preconditioner"), message)});
-  };
-  if (auto const refusal = preconditioner_refusal(asked, method_, found_); !refusal.empty())
-    refuse(refusal);
-  bool const positive = found_.not_positive < 0;
-  auto found =
-      asked == "none"        ? Preconditioning<T>{}
-      : asked == "chebyshev" ? by_polynomial(stream_, system_, products())
-      : asked == "block_jacobi"
-          ? by_blocks(stream_, system_, parameters_of(run).block_size,
-                      needs_symmetry(method_) ? sparse::Blocks::definite : sparse::Blocks::any)
-      : asked == "ic0"  ? by_factors(stream_, system_, sparse::Incomplete::cholesky)
-      : asked == "ilu0" ? by_factors(stream_, system_, sparse::Incomplete::lu)
-      : aggregates_     ? by_aggregation(stream_, system_, together_)
-                        : by_diagonal(stream_, system_, method_, method_ != Method::cg || positive);
-  if (asked == "jacobi" && found.name == "none")
-    refuse(method_ == Method::cg
-               ? "jacobi needs a positive diagonal for cg (preconditioner: none, or another method)"
-               : "jacobi needs a diagonal without zeros (preconditioner: none)");
-  if (asked == "block_jacobi" && !found.apply) refuse(found.note);
+  auto found = as_asked(run, stream_, system_, found_, products(), method_, together_);
   preconditioner_ = std::move(found.apply);
   preconditioner_name_ = found.name;
   if (!found.note.empty()) fallbacks_.push_back(found.note);
@@ -264,10 +198,19 @@ krylov::Result SparseSystem<T>::solve_by(Method method, std::span<T const> b, st
   return krylov::solve<T>(stream_, method, products(), preconditioner_, b, x, options);
 }
 
+/// The factors need no iterations but to make up for rounding.
+template <class T>
+krylov::Options SparseSystem<T>::options() const {
+  constexpr std::int64_t of_factors = 10;
+  auto options = options_;
+  if (is_filled_) options.iterations = of_factors;
+  return options;
+}
+
 /// A hierarchy costs as much as some hundred iterations: it comes after those, where they do not do.
 template <class T>
 krylov::Options SparseSystem<T>::first_options() const {
-  auto options = options_;
+  auto options = this->options();
   if (may_aggregate_)
     options.iterations = std::min<std::int64_t>(options.iterations, worth_a_hierarchy);
   return options;
@@ -342,22 +285,87 @@ void SparseSystem<T>::leave_aggregation() {
   preconditioner_name_ = found.name;
 }
 
+/// What x, as a method has left it on the device, is worth; it goes on where that is not enough yet.
+template <class T>
+void SparseSystem<T>::weigh(Solved<T>& solved, Group<T>& group, std::size_t k) {
+  copy_async(std::span(solved.x), std::span<T const>(group.x_of(k)), stream_);
+  stream_.synchronize();
+  solved.left = system_.template residual<T>(solved.x, group.rights[k], group.exponents[k]);
+  go_on(solved, group.rights[k], group.exponents[k], std::as_const(group).b_of(k), group.x_of(k));
+}
+
+template <class T>
+void SparseSystem<T>::take(Way const& way) {
+  method_ = way.method;
+  method_name_ = way.name;
+  preconditioner_ = way.preconditioner;
+  preconditioner_name_ = way.preconditioner_name;
+}
+
+/// The last resort of `auto`: LU factors of the filled matrix, as the preconditioner of iterations that
+/// have nothing to do but to make up for rounding. Where there are none, or they do not do either, what
+/// was before stays.
+template <class T>
+Solved<T> SparseSystem<T>::fill_up(Solved<T> before, Group<T>& group, std::size_t k) {
+  if (extents_.rows > most_filled_rows) return before;
+  if (!factors_) factors_ = by_filled_factors(stream_, system_);
+  if (!factors_->apply) return before;
+  iterations_ = way();
+  take({Method::bicgstab, "lu", factors_->apply, "none"});
+  is_filled_ = true;
+  auto const told = static_cast<std::ptrdiff_t>(fallbacks_.size());
+  zero_async(group.x_of(k), stream_);
+  Solved<T> now{solve_by(method_, std::as_const(group).b_of(k), group.x_of(k), options()),
+                Values<T>(before.x.size()),
+                {}};
+  weigh(now, group, k);
+  if (!now.result.converged()) {
+    take(iterations_);
+    is_filled_ = false;
+    return before;
+  }
+  fallbacks_.insert(fallbacks_.begin() + told, fmt::format("method: {} gave way to lu ({})",
+                                                           iterations_.name, before.result.advice));
+  gave_way_ = true;
+  now.result.iterations += before.result.iterations;
+  now.result.history.erase(now.result.history.begin());
+  now.result.history.insert(now.result.history.begin(), before.result.history.begin(),
+                            before.result.history.end());
+  return now;
+}
+
+/// Of a right-hand side that the factors do not do for; those after it begin by iteration, too.
+template <class T>
+Solved<T> SparseSystem<T>::leave_filling(Solved<T> const& by_factors, Group<T>& group,
+                                         std::size_t k) {
+  fallbacks_.push_back(
+      fmt::format("method: lu gave way to {} ({})", iterations_.name, by_factors.result.advice));
+  take(iterations_);
+  is_filled_ = false;
+  gave_way_ = true;
+  auto const b = std::as_const(group).b_of(k);
+  auto const x = group.x_of(k);
+  zero_async(x, stream_);
+  Solved<T> solved{choose_again(solve_by(method_, b, x, first_options()), b, x),
+                   Values<T>(by_factors.x.size()),
+                   {}};
+  weigh(solved, group, k);
+  return solved;
+}
+
 /// What the first method has come to, and what follows of it.
 template <class T>
 Solved<T> SparseSystem<T>::finish_column(Group<T>& group, std::size_t k) {
-  auto const& right = group.rights[k];
+  Solved<T> solved{std::move(group.results[k]), std::move(group.found[k]), group.left[k]};
   auto const b = std::as_const(group).b_of(k);
   auto const x = group.x_of(k);
-  Solved<T> solved{choose_again(std::move(group.results[k]), b, x), std::move(group.found[k]),
-                   group.left[k]};
-  if (gave_way_) {
-    copy_async(std::span(solved.x), std::span<T const>(x), stream_);
-    stream_.synchronize();
-    solved.left = system_.template residual<T>(solved.x, right, group.exponents[k]);
-  }
-  if (solved.result.converged() && solved.left.relative > options_.tolerance)
-    go_on(solved, right, group.exponents[k], b, x);
-  return solved;
+  if (!is_filled_) solved.result = choose_again(std::move(solved.result), b, x);
+  if (gave_way_)
+    weigh(solved, group, k);
+  else
+    go_on(solved, group.rights[k], group.exponents[k], b, x);
+  if (solved.result.converged() || !automatic_) return solved;
+  return is_filled_ ? leave_filling(solved, group, k) : fill_up(std::move(solved), group, k);
 }
 
 /// The residual is small where all equations count alike, but not yet as they were given.
@@ -365,9 +373,10 @@ template <class T>
 void SparseSystem<T>::go_on(Solved<T>& solved, std::span<T const> right, int exponent,
                             std::span<T const> b, std::span<T> x) {
   auto& [result, best, left] = solved;
+  if (!result.converged() || left.relative <= options_.tolerance) return;
   constexpr int most = 4;
   for (int again = 0; again < most && left.relative > options_.tolerance; ++again) {
-    auto options = options_;
+    auto options = this->options();
     options.tolerance = std::max(std::numeric_limits<double>::min(),
                                  left.scaled_relative * options_.tolerance / left.relative / 2);
     options.iterations -= result.iterations;
@@ -397,24 +406,6 @@ void SparseSystem<T>::go_on(Solved<T>& solved, std::span<T const> right, int exp
   result.advice = what;
 }
 
-/// Refuses x where rounding to T has taken from it what solves the equations.
-template <class T>
-void SparseSystem<T>::require_held(Solved<T>& solved, std::span<T const> right, int exponent,
-                                   std::span<T const> x) const {
-  auto const place = system_.first_lost(solved.x, exponent);
-  if (!place) return;
-  auto const kept = system_.back(x, exponent);
-  auto const left = system_.template residual<double>(kept, right, exponent);
-  auto const holds = [&](double now, double before) {
-    return now <= 2 * std::max(before, options_.tolerance);
-  };
-  if (!holds(left.relative, solved.left.relative) ||
-      !holds(left.scaled_relative, solved.left.scaled_relative))
-    throw no_place(precision_of<T>(), *place,
-                   system_.magnitude_of(solved.x[*place], *place, exponent));
-  solved.left = left;
-}
-
 template <class T>
 Group<T> SparseSystem<T>::begin_group(std::int64_t first) {
   Group<T> group{.first = first};
@@ -441,7 +432,7 @@ void SparseSystem<T>::settle(Group<T>& group, std::size_t k, Values<T>& x) {
   times_.measure("solve", [&] { solved = finish_column(group, k); });
   times_.measure("check", [&] {
     auto const held = system_.solution(solved.x, group.exponents[k]);
-    require_held(solved, group.rights[k], group.exponents[k], held);
+    require_held<T>(system_, options_.tolerance, solved, group.rights[k], group.exponents[k], held);
     parallel_for(extents_.rows, 2, [&](std::int64_t i) {
       x[static_cast<std::size_t>(i * extents_.columns + column)] =
           held[static_cast<std::size_t>(i)];
