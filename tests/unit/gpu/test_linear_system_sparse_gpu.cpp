@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "support/linear_system_filled_cases.hpp"
 #include "support/linear_system_sparse_cases.hpp"
 #include "unit/gpu/gpu.hpp"
 
@@ -20,6 +21,16 @@ TEST_F(LinearSystemSparseGpu, SolutionsAreAsAlone) { expect_solutions_as_alone(B
 TEST_F(LinearSystemSparseGpu, GroupsAreAsAlone) { expect_groups_as_alone(Backend::cuda); }
 
 TEST_F(LinearSystemSparseGpu, LaterColumnsGiveWay) { expect_later_columns_give_way(Backend::cuda); }
+
+TEST_F(LinearSystemSparseGpu, AutoFactorizesWhereNoIterationConverges) {
+  expect_last_resort(Backend::cuda);
+}
+
+TEST_F(LinearSystemSparseGpu, FactorsServeAllRightHandSides) {
+  expect_factors_serve_all(Backend::cuda);
+}
+
+TEST_F(LinearSystemSparseGpu, SingularOnesEndAsBefore) { expect_singular_as_before(Backend::cuda); }
 
 TEST_F(LinearSystemSparseGpu, UnitsOfEitherSideDoNotMatter) { expect_any_scale(Backend::cuda); }
 
