@@ -16,7 +16,7 @@ template <class T, class U>
 Buffer<T> filled_up(Stream& stream, Csr<U> const& matrix);
 
 /// The most rows of a system that `auto` fills up where iterations do not converge: 128 MiB in float64, and
-/// on the host the better part of a minute.
+/// less than a minute of a processor on the host.
 inline constexpr std::int64_t most_filled_rows = 4096;
 
 /// Whether a run may come to that.

@@ -37,7 +37,7 @@ Method method_called(std::string const& name) {
 }
 
 void require_method_fits(config::RunConfig const& run, Csr<double> const& matrix,
-                                 CsrFindings const& found) {
+                         CsrFindings const& found) {
   std::string const& asked = parameters_of(run).method;
   auto const refuse = [&](std::string const& message) {
     throw ConfigError({run.problem(run.location("parameters.method"), message)});

@@ -159,8 +159,8 @@ void Parameters::declare_method(config::Visitor& visitor, Precision precision) {
        "`cholesky` for a symmetric matrix with a positive diagonal, `lu` for others, and "
        "where `cholesky` shows that the matrix is not positive definite; of sparse ones `cg` "
        "(`amg_cg` after 500 iterations, for large ones that are like those of diffusion), "
-       "`minres` for symmetric ones that are not definite, `bicgstab` for others, and `gmres` "
-       "where that breaks down"},
+       "`minres` for symmetric ones that are not definite, `bicgstab` for others, `gmres` "
+       "where that breaks down, and `lu` where nothing converges and there are 4096 rows at most"},
       {"lu", "LU factorization with partial pivoting"},
       {"cholesky", "A = L L^T, for symmetric positive definite matrices"},
       {"lu_mixed",

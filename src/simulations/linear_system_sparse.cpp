@@ -5,7 +5,8 @@
 // by Krylov methods (kernels/krylov) with products by the rows of `sparse`. Rows, columns and each b
 // are scaled by powers of two first (linear_system_scaled), and the residual has to be that small in
 // those units too: then equations in small units are solved like all others. What x is worth is found
-// by the host at the end, in the units that were given.
+// by the host at the end, in the units that were given. Where nothing that `auto` goes by converges, small
+// ones are filled up (linear_system_filled).
 
 #include "simulations/linear_system_sparse.hpp"
 
