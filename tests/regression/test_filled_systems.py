@@ -76,6 +76,17 @@ class FilledSystems(support.Case):
                     _, _, err = self.run_auto(a, b, "gmres", precision, code=FAILED)
                     self.assertRegex(err, "^gmres did not converge: ")
 
+    def test_residuals_of_float32_are_summed_in_float64(self):
+        # The rounding of sums in float32 is more than the tolerance here, and that of x less.
+        generator = numpy.random.default_rng(107)
+        n = int(generator.integers(50, 120))
+        a = numpy.where(generator.random((n, n)) < 0.1, generator.normal(size=(n, n)), 0)
+        a = a.astype("float32").astype("float64")
+        b = generator.normal(size=n)
+        x, summary, _ = self.run_auto(a, b, precision="float32")
+        self.assertEqual(summary["chosen"]["method"], "lu")
+        self.expect_solved(a, b, "float32", x)
+
     def test_several_right_hand_sides(self):
         generator = numpy.random.default_rng(12)
         a = scattered(generator, 0.1)
