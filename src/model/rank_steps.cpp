@@ -39,10 +39,11 @@ RankSteps<T>::RankSteps(Stream const& stream, SweepPlan const& plan, NextPass ne
     throw std::invalid_argument("halos wider than a rank's own");
   beside_ = plan.beside(ranks.rank());
   std::int64_t const planes = own_.count() + 2 * plan.rank_halo();
-  for (int i = 0; i < plan.shape.arrays + plan.shape.made; ++i) {
+  for (int i = 0; i < plan.shape.kept(); ++i) {
     buffers_.emplace_back(stream_, MemorySpace::device, values(planes));
-    (i < plan.shape.arrays ? state_ : spare_).push_back(static_cast<std::size_t>(i));
+    if (i < plan.shape.arrays) state_.push_back(static_cast<std::size_t>(i));
   }
+  spare_ = others_than(state_);
   arrays_.resize(static_cast<std::size_t>(plan.shape.arrays));
   auto const halo_bytes = static_cast<std::size_t>(plan.shape.arrays * plan.rank_halo());
   opened_ =
@@ -99,7 +100,10 @@ void RankSteps<T>::run(std::span<T* const> arrays, std::int64_t steps, Pass cons
     take_halos();
     halos_there_ = false;
   }
-  if (order.swapped != 0) std::ranges::reverse(state_);
+  if (order.swapped != 0) {
+    std::ranges::reverse(state_);
+    spare_ = others_than(state_);
+  }
   if (order.renewed != 0) move_slabs(true);
   renewed_ = false;
   stepped_ = stepped_ && order.renewed == 0;
@@ -127,6 +131,8 @@ void RankSteps<T>::run(std::span<T* const> arrays, std::int64_t steps, Pass cons
 /// The halos of the next trip are those that are looked at.
 template <class T>
 void RankSteps<T>::look(std::span<T* const> arrays, Pass const& at) {
+  if (plan_.shape.in_place)
+    throw std::logic_error("a look would write over the state of steps that are made in place");
   run(arrays, 0, at);
   if (!halos_there_ && !halos_started_) start_halos();
   take_halos();
@@ -362,9 +368,10 @@ std::vector<std::size_t> RankSteps<T>::made_anew() const {
   return all;
 }
 
-/// The other buffers, in the order of those that a pass writes to.
+/// The other buffers, in the order of those that a pass writes to, or that which it writes over.
 template <class T>
 std::vector<std::size_t> RankSteps<T>::others_than(std::vector<std::size_t> const& state) const {
+  if (plan_.shape.in_place) return {state.back()};
   std::vector<std::size_t> others;
   for (std::size_t i = 0; i < buffers_.size(); ++i)
     if (std::ranges::find(state, i) == state.end()) others.push_back(i);

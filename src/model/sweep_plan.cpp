@@ -95,7 +95,7 @@ Planes SweepPlan::held_by(int rank) const {
 std::size_t SweepPlan::device_bytes() const {
   if (ranks > 1) {
     std::int64_t const planes = slab_planes + 2 * rank_halo();
-    std::int64_t const arrays = shape.arrays + shape.made + shape.scratch;
+    std::int64_t const arrays = shape.kept() + shape.scratch;
     std::size_t const bytes =
         static_cast<std::size_t>(arrays * planes + link_planes) * shape.plane_bytes() +
         (on_chip ? shape.chip_bytes : 0);

@@ -50,9 +50,11 @@ struct SweepShape {
   int fused_steps = 1;     ///< the most that a pass makes
   int arrays = 1;          ///< that the state consists of
   int made = 1;            ///< of these the first ones, which a pass makes anew
-  bool alike = true;       ///< steps; those that are not have a trip each
-  int scratch = 0;         ///< more arrays, which the windows of a pass have in common: these go
-                           ///< one after the other
+  bool in_place =
+      false;          ///< of ranks: where the last of the arrays is, and not in ones of their own
+  bool alike = true;  ///< steps; those that are not have a trip each
+  int scratch = 0;    ///< more arrays, which the windows of a pass have in common: these go
+                      ///< one after the other
   std::size_t value_bytes = 8;
   double values_per_update = 2;  ///< that a step in the device's memory reads and writes at a point
   /// Parts that a pass of `fused_steps` is best made in; 1: it does not make the planes alone that are
@@ -71,6 +73,8 @@ struct SweepShape {
   std::int64_t together = 1;
   bool periodic_across = false;  ///< along the second slowest axis, of grids that have one
 
+  /// Arrays that ranks keep.
+  int kept() const { return arrays + (in_place ? 0 : made); }
   std::int64_t planes() const { return grid.points[grid.dims - 1]; }
   /// What ranks share, such planes together.
   std::int64_t pieces() const {
