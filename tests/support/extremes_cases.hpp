@@ -157,6 +157,28 @@ void expect_extremes_of_all_grids(Stream& stream) {
   expect_extremes<T>(stream, {5, 4, 300}, SideKind::wall, -1);
 }
 
+/// Adds what a part of a grid has to what the parts before it have.
+inline void join(std::vector<system::Extremes>& joined, std::vector<system::Extremes> const& part) {
+  if (joined.empty()) joined = part;
+  for (std::size_t i = 0; i < part.size(); ++i) {
+    joined[i].least = std::min(joined[i].least, part[i].least);
+    joined[i].greatest = std::max(joined[i].greatest, part[i].greatest);
+    joined[i].first_non_finite = std::max(joined[i].first_non_finite, part[i].first_non_finite);
+  }
+}
+
+/// Parts together have what the whole grid has; the third term alone is not finite somewhere, at `at`.
+inline void expect_joined(std::vector<system::Extremes> const& joined,
+                          std::vector<system::Extremes> const& whole, std::int64_t at) {
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    EXPECT_EQ(joined[i].first_non_finite, whole[i].first_non_finite) << i;
+    EXPECT_EQ(whole[i].first_non_finite, i == 2 ? at : -1);
+    if (whole[i].first_non_finite >= 0) continue;
+    EXPECT_EQ(joined[i].least, whole[i].least) << i;
+    EXPECT_EQ(joined[i].greatest, whole[i].greatest) << i;
+  }
+}
+
 /// Of the planes of three ranks around a periodic axis, each with one more at both ends: joined they are
 /// those of the whole grid, places too. `at`: where u is 0 and 1/u is not finite.
 template <class T>
@@ -193,22 +215,9 @@ void expect_extremes_of_planes(Stream& stream, std::string_view variant, std::in
   };
   auto const whole = looked_at(0, 20, 0);
   std::vector<system::Extremes> joined;
-  for (auto const& [lower, upper] : {std::pair{0, 7}, {7, 13}, {13, 20}}) {
-    auto const part = looked_at(lower, upper, 1);
-    if (joined.empty()) joined = part;
-    for (std::size_t i = 0; i < part.size(); ++i) {
-      joined[i].least = std::min(joined[i].least, part[i].least);
-      joined[i].greatest = std::max(joined[i].greatest, part[i].greatest);
-      joined[i].first_non_finite = std::max(joined[i].first_non_finite, part[i].first_non_finite);
-    }
-  }
-  for (std::size_t i = 0; i < whole.size(); ++i) {
-    EXPECT_EQ(joined[i].first_non_finite, whole[i].first_non_finite) << i;
-    EXPECT_EQ(whole[i].first_non_finite, i == 2 ? at : -1);
-    if (whole[i].first_non_finite >= 0) continue;
-    EXPECT_EQ(joined[i].least, whole[i].least) << i;
-    EXPECT_EQ(joined[i].greatest, whole[i].greatest) << i;
-  }
+  for (auto const& [lower, upper] : {std::pair{0, 7}, {7, 13}, {13, 20}})
+    join(joined, looked_at(lower, upper, 1));
+  expect_joined(joined, whole, at);
 }
 
 /// Of the strips of planes of six ranks around both axes, each with one more point at all ends: joined they
@@ -252,22 +261,9 @@ void expect_extremes_of_strips(Stream& stream, std::string_view variant, std::in
   auto const whole = looked_at({0, 12}, {0, 20}, 0);
   std::vector<system::Extremes> joined;
   for (auto const& x : {std::array<std::int64_t, 2>{0, 4}, {4, 9}, {9, 12}})
-    for (auto const& y : {std::array<std::int64_t, 2>{0, 11}, {11, 20}}) {
-      auto const part = looked_at(x, y, 1);
-      if (joined.empty()) joined = part;
-      for (std::size_t i = 0; i < part.size(); ++i) {
-        joined[i].least = std::min(joined[i].least, part[i].least);
-        joined[i].greatest = std::max(joined[i].greatest, part[i].greatest);
-        joined[i].first_non_finite = std::max(joined[i].first_non_finite, part[i].first_non_finite);
-      }
-    }
-  for (std::size_t i = 0; i < whole.size(); ++i) {
-    EXPECT_EQ(joined[i].first_non_finite, whole[i].first_non_finite) << i;
-    EXPECT_EQ(whole[i].first_non_finite, i == 2 ? at : -1);
-    if (whole[i].first_non_finite >= 0) continue;
-    EXPECT_EQ(joined[i].least, whole[i].least) << i;
-    EXPECT_EQ(joined[i].greatest, whole[i].greatest) << i;
-  }
+    for (auto const& y : {std::array<std::int64_t, 2>{0, 11}, {11, 20}})
+      join(joined, looked_at(x, y, 1));
+  expect_joined(joined, whole, at);
 }
 
 }  // namespace gridstride::test
