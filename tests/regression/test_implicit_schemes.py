@@ -4,7 +4,7 @@ numpy: results agree but for the ends of iterations, on the host and, where ther
 import h5py
 import numpy
 import support
-from test_schemes import ALL_AROUND, AROUND, Equations, GIVEN, HELD, heat, kind_of
+from test_schemes import ALL_AROUND, Equations, HELD, heat, kind_of
 
 MIXED = {"x": {"lower": {"neumann": "0.3*y*cos(5*t)"}, "upper": {"dirichlet": "y + sin(7*t)"}},
          "y": {"lower": {"dirichlet": "x*cos(3*t)"}, "upper": {"neumann": "-0.4"}}}

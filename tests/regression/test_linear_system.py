@@ -2,7 +2,6 @@
 
 import json
 import math
-import re
 import signal
 
 import h5py

@@ -8,7 +8,6 @@ import concurrent.futures
 import dataclasses
 import json
 import os
-import pathlib
 import re
 import shutil
 import subprocess

@@ -1,6 +1,7 @@
 """Runs whose steps several processes share, started by mpirun: the same bits as of one process."""
 
 import json
+import re
 import struct
 
 import support

@@ -4,7 +4,6 @@ import json
 import random
 import re
 import struct
-import time
 
 import support
 from support import FAILED

@@ -1,8 +1,11 @@
-"""What tools/lib.sh finds out about a machine, and tools/build_times about a build."""
+"""What tools/lib.sh finds out about a machine, and tools/build_times about a build; and that
+programs in Python know the names in them, also where only a machine with a GPU gets to."""
 
+import builtins
 import os
 import shutil
 import subprocess
+import symtable
 
 import support
 from support import ROOT
@@ -119,6 +122,37 @@ class BuildTimes(support.Case):
 
     def test_refuses_what_is_no_log(self):
         self.assertIn("no log of Ninja's", self.tell("1\t2\n", code=1))
+
+
+def unknown_names(text, name):
+    """What a program in Python reads, and nothing in it, or in Python, has as its name."""
+    module = symtable.symtable(text, name, "exec")
+    own = {symbol.get_name() for symbol in module.get_symbols()
+           if symbol.is_assigned() or symbol.is_imported() or symbol.is_namespace()}
+    known = own | set(dir(builtins)) | {"__file__", "__name__"}
+
+    def read(table):
+        for symbol in table.get_symbols():
+            if symbol.is_referenced() and (symbol.is_global() or table is module):
+                yield symbol.get_name()
+        for inner in table.get_children():
+            yield from read(inner)
+
+    return sorted(set(read(module)) - known)
+
+
+class Programs(support.Case):
+    def test_know_the_names_that_they_read(self):
+        for path in sorted((*ROOT.glob("tools/*"), *ROOT.glob("tests/*/*.py"))):
+            text = path.read_text(encoding="utf-8") if path.is_file() else ""
+            if path.suffix == ".py" or text.split("\n", 1)[0].endswith("python3"):
+                with self.subTest(path=path):
+                    self.assertEqual(unknown_names(text, str(path)), [])
+
+    def test_a_name_that_is_not_known_is_found(self):
+        text = "import os\n\n\ndef part(x):\n    return [os.sep, x, re.escape(x), len(x)]\n"
+        self.assertEqual(unknown_names(text, "program"), ["re"])
+        self.assertEqual(unknown_names("print(missing)\n", "program"), ["missing"])
 
 
 if __name__ == "__main__":
