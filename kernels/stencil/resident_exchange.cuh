@@ -43,6 +43,15 @@ __device__ inline unsigned told_across(unsigned const* place) {
   return number;
 }
 
+/// The lane, such that what follows from it is found anew for each exchange: steps need the registers.
+__device__ inline int lane_anew() {
+  int lane = lane_index();
+#ifdef __CUDA_ARCH__
+  asm volatile("" : "+r"(lane));
+#endif
+  return lane;
+}
+
 /// How a block trades the points around its tile. A warp stores what others need of its lines into their
 /// boxes, and counts it there; and takes what it needs from its own box once all of it is counted. A
 /// block writes what comes two exchanges later only after it has had the one between, which the block
@@ -77,25 +86,17 @@ class TileExchange {
   __device__ void trade(Points& u, Exchanges const& number, bool with_others) const {
     send(u, number, with_others);
     __syncwarp();
-    bool const has_tile = lane_index() < Box::sides && has(lane_index());
-    if (has_tile) count(lane_index());
+    int const tile = lane_anew();
+    bool const has_tile = tile < Box::sides && has(tile);
+    if (has_tile) count(tile);
     if constexpr (Shape::shared)
       if (with_others) tell_others(number.across);
     __syncwarp();
-    if (has_tile) await(lane_index(), number.all);
+    if (has_tile) await(tile, number.all);
     if constexpr (Shape::shared)
       if (with_others) await_others(number.across);
     __syncwarp();
-    Box const here = map_.box(0, 0);
-    for (int side = 0; side < 2; ++side)
-      if (map_.halo(side).count() > 0 && trades(side, with_others))
-        take_rows(u, here.set(map_.is_across(side) ? number.across : number.all), side,
-                  map_.halo(side));
-    take_strips(u, here.set(number.all));
-    if constexpr (Shape::shared)
-      for (int side = 0; side < 2; ++side)
-        if (with_others && map_.is_across(side) && map_.halo(side).count() > 0)
-          take_corners(u, here.set(number.across), side, map_.halo(side));
+    take(u, number, with_others);
   }
 
  private:
@@ -111,32 +112,24 @@ class TileExchange {
   }
   /// Counts what the warp has sent to a tile.
   __device__ void count(int tile) const {
-    Box const there = map_.boxes[tile];
     int const row = tile / 3;
     bool const is_beside = row == 1;
     int const lines_sent = is_beside ? 1 : map_.rim(row / 2).count();
-    unsigned* const counted = is_beside ? there.count_of_strip(tile % 3 == 0 ? 1 : 0, warp_index())
-                                        : there.count_from(Box::sides - 1 - tile);
+    unsigned* const counted = map_.counts_there[tile] + (is_beside ? warp_index() : 0);
     if (lines_sent > 0) add_sent(counted, static_cast<unsigned>(lines_sent));
   }
   /// Waits for what the warp needs of a tile.
   __device__ void await(int tile, unsigned number) const {
-    Box const here = map_.box(0, 0);
     int const row = tile / 3;
     bool const is_beside = row == 1;
     if (!is_beside && map_.halo(row / 2).count() == 0) return;
-    unsigned const* const counted = is_beside
-                                        ? here.count_of_strip(tile % 3 == 0 ? 0 : 1, warp_index())
-                                        : here.count_from(tile);
+    unsigned const* const counted = map_.counts_here[tile] + (is_beside ? warp_index() : 0);
     unsigned const all = number * (is_beside ? 1 : static_cast<unsigned>(map_.halo_lines(row / 2)));
     while (static_cast<int>(count_sent(counted) - all) < 0) continue;
   }
 
   /// A lane each for the lines of the warp and the tiles of a row.
-  __device__ int line_of_lane() const { return lane_index() % lines; }
-  __device__ int column_of_lane() const { return lane_index() / lines; }
-  __device__ bool has_column_of_lane() const {
-    int const column = column_of_lane();
+  __device__ bool has_column(int column) const {
     return column == 1 || (column < columns_around && map_.has_beside(column / 2));
   }
   __device__ void tell_others(unsigned number) const {
@@ -144,8 +137,8 @@ class TileExchange {
       Range const rim = map_.rim(side);
       if (!map_.is_across(side) || rim.count() == 0) continue;
       __threadfence_system();
-      int const column = column_of_lane(), line = line_of_lane();
-      if (has_column_of_lane() && rim.has(line))
+      int const lane = lane_anew(), column = lane / lines, line = lane % lines;
+      if (has_column(column) && rim.has(line))
         tell_across(map_.box(2 * side - 1, column - 1)
                         .number_of_line(1 - side, columns_around - 1 - column, line - rim.from),
                     number);
@@ -154,10 +147,9 @@ class TileExchange {
   __device__ void await_others(unsigned number) const {
     for (int side = 0; side < 2; ++side) {
       Range const halo = map_.halo(side);
-      int const line = line_of_lane();
-      if (!map_.is_across(side) || !has_column_of_lane() || !halo.has(line)) continue;
-      unsigned const* const told =
-          map_.box(0, 0).number_of_line(side, column_of_lane(), line - halo.from);
+      int const lane = lane_anew(), column = lane / lines, line = lane % lines;
+      if (!map_.is_across(side) || !has_column(column) || !halo.has(line)) continue;
+      unsigned const* const told = map_.box(0, 0).number_of_line(side, column, line - halo.from);
       while (static_cast<int>(told_across(told) - number) < 0) continue;
     }
   }
@@ -193,8 +185,7 @@ class TileExchange {
     auto const& x = map_.x;
     int const below = 2 * side - 1, lane = lane_index();
     if (lane >= x.left && lane < x.end()) {
-      Piece* const place =
-          map_.box(below, 0).set(number) + Box::row(1 - side, 0) - rim.from * Box::row_line + lane;
+      Piece* const place = map_.box(below, 0).set(number) + Box::row(1 - side, -rim.from) + lane;
 #pragma unroll
       for (int l = 0; l < lines; ++l)
         if (rim.has(l)) Lane::store(place + l * Box::row_line, warp_size, u[l]);
@@ -203,9 +194,8 @@ class TileExchange {
       if (map_.has_beside(other))
         send_beside(u, other,
                     map_.box(below, 2 * other - 1).set(number) +
-                        (across ? Box::corner(1 - side, 1 - other, 0)
-                                : Box::strip(1 - other, map_.first_there[side])) -
-                        rim.from * Box::strip_line,
+                        (across ? Box::corner(1 - side, 1 - other, -rim.from)
+                                : Box::strip(1 - other, map_.first_there[side] - rim.from)),
                     rim);
   }
 
@@ -237,7 +227,7 @@ class TileExchange {
     __syncwarp();
     int const shift = side == 0 ? x.pad : width - map_.pad_of_right;
     int const count = (halo_lanes + (side == 0 ? 0 : 1)) * Lane::pieces;
-    for (int i = lane_index(); i < lines * Box::strip_line; i += warp_size) {
+    for (int i = lane_anew(); i < lines * Box::strip_line; i += warp_size) {
       int const l = i / Box::strip_line, number = i % Box::strip_line;
       if (!range.has(l) || number >= count) continue;
       T const* const from =
@@ -251,21 +241,31 @@ class TileExchange {
     }
   }
 
-  __device__ void take_rows(Points& u, Piece const* set, int side, Range const& halo) const {
-    Piece const* const place = set + Box::row(side, 0) - halo.from * Box::row_line + lane_index();
+  __device__ void take(Points& u, Exchanges const& number, bool with_others) const {
+    Box const here = map_.box(0, 0);
+    Piece const* const own = here.set(number.all);
+    int const first = warp_index() * lines;
+    for (int side = 0; side < 2; ++side) {
+      Range const halo = map_.halo(side);
+      if (halo.count() > 0 && trades(side, with_others))
+        take_row(u, map_.is_across(side) ? here.set(number.across) : own, side, halo);
+    }
+    take_beside(u, own + Box::strip(0, first), own + Box::strip(1, first), {0, lines});
+    if constexpr (Shape::shared)
+      for (int side = 0; side < 2; ++side) {
+        Range const halo = map_.halo(side);
+        if (!with_others || !map_.is_across(side) || halo.count() == 0) continue;
+        Piece const* const set = here.set(number.across);
+        take_beside(u, set + Box::corner(side, 0, -halo.from),
+                    set + Box::corner(side, 1, -halo.from), halo);
+      }
+  }
+
+  __device__ void take_row(Points& u, Piece const* set, int side, Range const& halo) const {
+    Piece const* const place = set + Box::row(side, -halo.from) + lane_index();
 #pragma unroll
     for (int l = 0; l < lines; ++l)
       if (halo.has(l)) Lane::load_sent(place + l * Box::row_line, warp_size, u[l]);
-  }
-
-  __device__ void take_strips(Points& u, Piece const* set) const {
-    int const first = warp_index() * lines;
-    take_beside(u, set + Box::strip(0, first), set + Box::strip(1, first), {0, lines});
-  }
-  __device__ void take_corners(Points& u, Piece const* set, int side, Range const& halo) const {
-    int const before = halo.from * Box::strip_line;
-    take_beside(u, set + Box::corner(side, 0, 0) - before, set + Box::corner(side, 1, 0) - before,
-                halo);
   }
 
   /// What has come left and right of some of the warp's lines.

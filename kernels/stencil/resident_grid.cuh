@@ -222,6 +222,9 @@ struct TileMap {
   int first_there[2];  // which of its lines a tile above or below has first of this one's
   bool has_across[2];  // whether the tiles above and below are another GPU's
   Box boxes[Box::sides];
+  /// Of what is sent to a tile, and comes from it: of one left or right that of the first warp.
+  unsigned* counts_there[Box::sides];
+  unsigned* counts_here[Box::sides];
 
   __device__ Box box(int below, int right) const { return boxes[(below + 1) * 3 + right + 1]; }
   __device__ bool has_neighbours() const { return y.above + y.below + x.left + x.right > 0; }
@@ -264,6 +267,13 @@ struct TileMap {
         boxes[(below + 1) * 3 + right + 1] = {memory +
                                               static_cast<std::size_t>(other) * Box::bytes};
       }
+    }
+    for (int tile = 0; tile < Box::sides; ++tile) {
+      bool const is_beside = tile / 3 == 1, is_left = tile % 3 == 0;
+      counts_there[tile] = is_beside ? boxes[tile].count_of_strip(is_left ? 1 : 0, 0)
+                                     : boxes[tile].count_from(Box::sides - 1 - tile);
+      counts_here[tile] =
+          is_beside ? box(0, 0).count_of_strip(is_left ? 0 : 1, 0) : box(0, 0).count_from(tile);
     }
   }
 

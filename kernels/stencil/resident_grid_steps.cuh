@@ -200,23 +200,19 @@ __device__ void write_tile(DiffusionArguments<T> const& a, TileMap<Shape> const&
   }
 }
 
-/// So many steps after an exchange, none of a warp's lines is right any more: with tiles of this GPU,
-/// and with others.
-struct GoodSteps {
-  int after_all, after_across;
-
-  template <class Shape>
-  __device__ GoodSteps(TileMap<Shape> const& map, int first, int all_steps)
-      : after_all(all_steps + 1), after_across(all_steps + 1) {
-    TileLines const& y = map.y;
-    if (first >= y.end() || first + Shape::lines <= y.top) after_all = 0;
-    for (int side = 0; side < 2; ++side) {
-      if (map.halo_lines(side) == 0) continue;
-      int& good = map.is_across(side) ? after_across : after_all;
-      good = min(good, side == 0 ? first + Shape::lines - y.top : y.end() - first);
-    }
-  }
-};
+/// So many steps after an exchange, none of a warp's lines is right any more: with tiles of this GPU, or
+/// with others (`across`).
+template <class Shape>
+__device__ int good_steps(TileMap<Shape> const& map, int first, int all_steps, bool across) {
+  TileLines const& y = map.y;
+  if (first >= y.end() || first + Shape::lines <= y.top) return 0;
+  auto const counts = [&](int side) {
+    return map.halo_lines(side) > 0 && map.is_across(side) == across;
+  };
+  int const above = counts(0) ? first + Shape::lines - y.top : all_steps + 1;
+  int const below = counts(1) ? y.end() - first : all_steps + 1;
+  return min(above, below);
+}
 
 template <class Shape, bool mirrors, class T>
 __global__ void __launch_bounds__(warp_size* Shape::warps, 1)
@@ -238,14 +234,14 @@ __global__ void __launch_bounds__(warp_size* Shape::warps, 1)
   read_tile(a, memory, first, u);
   Exchanges number = work.before;
   if constexpr (Shape::shared) {
-    __syncthreads();
-    exchange.trade(u, {++number.all, ++number.across}, true);
+    __syncthreads();  // the first exchange has all else that lies around the tile
   } else {
     exchange.begin();
     // Nobody writes u before all have read it, nor counts what it sends before.
     cooperative_groups::this_grid().sync();
   }
-  GoodSteps const good(map, first, work.steps);
+  int const good = good_steps(map, first, work.steps, false);
+  int const good_across = good_steps(map, first, work.steps, true);
   bool const has_neighbours = map.has_neighbours();
   // The outermost warps read what is not used.
   unsigned char* const own = memory.border(warp, 0);
@@ -254,13 +250,17 @@ __global__ void __launch_bounds__(warp_size* Shape::warps, 1)
   int set = 0;
   int left = work.steps, since_across = 0;
   while (true) {
+    if constexpr (Shape::shared) {
+      bool const with_others = since_across == 0;
+      exchange.trade(u, {++number.all, with_others ? ++number.across : number.across}, with_others);
+    }
     int const count = has_neighbours ? min(left, cut.depth) : left;
 #pragma unroll 1
     for (int s = 0; s < count; ++s) {
       Line::store(own + set, u[0]);
       Line::store(own + set + Line::bytes, u[lines - 1]);
       auto const meet = [] { __syncthreads(); };
-      if (s + 1 < good.after_all && (!Shape::shared || since_across + s + 1 < good.after_across))
+      if (s + 1 < good && (!Shape::shared || since_across + s + 1 < good_across))
         steps.template make<mirrors>(u, above + set, below + set, meet);
       else
         meet();
@@ -268,14 +268,12 @@ __global__ void __launch_bounds__(warp_size* Shape::warps, 1)
     }
     left -= count;
     if (left == 0) break;
-    since_across += count;
-    bool const with_others = Shape::shared && since_across == cut.across;
-    if (with_others) {
-      since_across = 0;
-      ++number.across;
+    if constexpr (Shape::shared) {
+      since_across += count;
+      if (since_across == cut.across) since_across = 0;
+    } else {
+      exchange.trade(u, {++number.all, 0}, false);
     }
-    ++number.all;
-    exchange.trade(u, number, with_others);
   }
   write_tile<Shape>(a, map, first, u);
 }

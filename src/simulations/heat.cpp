@@ -78,13 +78,12 @@ stencil::Repetition wanted_by(config::RunConfig const& run) {
   return {run.kernels.at("stencil"), static_cast<int>(run.fused_steps.value_or(0))};
 }
 
-/// How two ranks keep a plane on the chip of their GPUs, if this one's is like the other. More have not
-/// been tried.
+/// How ranks keep a plane on the chips of their GPUs, if those are all like this one's.
 template <class T>
 std::optional<stencil::SharedPlan> shared_plan(config::RunConfig const& run, Device const& device) {
   bool const has_gpus = device.backend() == Backend::cuda && ranks_here(run) == run.ranks &&
                         ranks_together(run, device) == 1;
-  if (run.ranks != 2 || !has_gpus || run.limits.trip_steps || wanted_strips(run).value_or(1) > 1)
+  if (run.ranks == 1 || !has_gpus || run.limits.trip_steps || wanted_strips(run).value_or(1) > 1)
     return {};
   SweepPlan cut;
   cut.shape.grid = run.grid;
@@ -193,8 +192,7 @@ MemoryForecast heat_memory(config::RunConfig const& run, Inputs const&, Backend 
   if (!plan)
     with_zero_of(run.precision, [&](auto zero) {
       using T = decltype(zero);
-      memory.other_bytes +=
-          stencil::chip_bytes(device, chosen_for<T>(run, device, false), run.grid);
+      memory.step_bytes = stencil::chip_bytes(device, chosen_for<T>(run, device, false), run.grid);
     });
   return memory;
 }
