@@ -220,6 +220,7 @@ void ImageFile::State::place_arrays() {
     places.emplace_back(file, begin + offsets[i] + sizeof bytes, bytes);
     end = begin + offsets[i] + sizeof bytes + bytes;
   }
+  file.resize(end);
 }
 
 /// Each array begins where those before it end at the latest.

@@ -4,19 +4,40 @@
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
-#include <numeric>
+#include <cstring>
+#include <limits>
+#include <span>
 #include <stdexcept>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 #include "io/placed_file.hpp"
 #include "io/transaction_file.hpp"
 #include "support.hpp"
+
+namespace {
+
+/// Advice of the system, in the order in which it came to know it.
+constexpr int populate = 23, collapse = 25;
+int first_refused = std::numeric_limits<int>::max();
+int refusals = 0;
+
+}  // namespace
+
+/// Stands in for the C library's in this program, to refuse some.
+extern "C" int madvise(void* address, size_t size, int advice) noexcept {
+  if (advice < first_refused) return static_cast<int>(syscall(SYS_madvise, address, size, advice));
+  ++refusals;
+  errno = EINVAL;
+  return -1;
+}
 
 namespace gridstride::io {
 namespace {
@@ -29,11 +50,16 @@ constexpr std::size_t mebibyte = std::size_t{1} << 20;
 std::vector<std::filesystem::path> const disks = {std::filesystem::temp_directory_path(),
                                                   "/dev/shm"};
 
-std::vector<std::byte> random_bytes(std::size_t size, unsigned seed) {
-  std::vector<std::byte> bytes(size);
-  for (auto& byte : bytes)
-    byte = static_cast<std::byte>((seed = seed * 1664525 + 1013904223) >> 24);
-  return bytes;
+/// Up to 32 MiB, which differ from page to page.
+std::span<std::byte const> random_bytes(std::size_t size, std::size_t seed) {
+  static auto const all = [] {
+    std::vector<std::byte> made(33 * mebibyte);
+    unsigned state = 0;
+    for (auto& byte : made)
+      byte = static_cast<std::byte>((state = state * 1664525 + 1013904223) >> 24);
+    return made;
+  }();
+  return std::span(all).subspan(seed * 4099, size);
 }
 
 class OpenFile {
@@ -51,51 +77,98 @@ class OpenFile {
   int descriptor_;
 };
 
-std::vector<std::byte> all_of(std::filesystem::path const& path) {
+bool holds(std::filesystem::path const& path, std::span<std::byte const> expected) {
   PlacedFile const file(path, path, PlacedFile::How::read);
-  std::vector<std::byte> bytes(file.size());
+  if (file.size() != expected.size()) return false;
+  std::vector<std::byte> bytes(expected.size());
   file.read(0, bytes);
-  return bytes;
+  return std::memcmp(bytes.data(), expected.data(), bytes.size()) == 0;
+}
+
+void expect_bytes_at_their_place(std::filesystem::path const& disk) {
+  TemporaryFolder const folder(disk);
+  auto const path = folder / "a";
+  auto const before = random_bytes(4 * mebibyte, 1);
+  for (int const how : {O_RDWR, O_WRONLY})
+    for (std::size_t const size : {std::size_t{0}, std::size_t{1}, 2 * mebibyte - 1, 2 * mebibyte,
+                                   2 * mebibyte + 1, 9 * mebibyte + 4097})
+      for (std::size_t const place : {std::size_t{0}, std::size_t{1}, std::size_t{4095},
+                                      std::size_t{4096}, 3 * mebibyte + 7}) {
+        auto const bytes = random_bytes(size, 2);
+        std::vector<std::byte> expected(size > 0 ? std::max(before.size(), place + size)
+                                                 : before.size());
+        std::memcpy(expected.data(), before.data(), before.size());
+        std::memcpy(expected.data() + place, bytes.data(), size);
+        OpenFile const file(path, how | O_CREAT | O_TRUNC);
+        ASSERT_EQ(write_at(file.descriptor(), 0, before), 0);
+        ASSERT_EQ(write_at(file.descriptor(), place, bytes), 0);
+        EXPECT_TRUE(holds(path, expected)) << disk << ' ' << size << " at " << place;
+      }
 }
 
 TEST(WriteAt, PutsBytesAtTheirPlaceAndNowhereElse) {
-  for (auto const& disk : disks) {
-    TemporaryFolder const folder(disk);
-    auto const path = folder / "a";
-    for (int const how : {O_RDWR, O_WRONLY})
-      for (std::size_t const size : {std::size_t{0}, std::size_t{1}, 2 * mebibyte - 1, 2 * mebibyte,
-                                     2 * mebibyte + 1, 5 * mebibyte + 4097})
-        for (std::size_t const place : {std::size_t{0}, std::size_t{1}, std::size_t{4095},
-                                        std::size_t{4096}, 3 * mebibyte + 7}) {
-          auto expected = random_bytes(4 * mebibyte, 1);
-          auto const bytes = random_bytes(size, 2);
-          OpenFile const file(path, how | O_CREAT | O_TRUNC);
-          ASSERT_EQ(write_at(file.descriptor(), 0, expected), 0);
-          ASSERT_EQ(write_at(file.descriptor(), place, bytes), 0);
-          if (size > 0) expected.resize(std::max(expected.size(), place + size));
-          std::ranges::copy(bytes, expected.begin() + static_cast<std::ptrdiff_t>(place));
-          EXPECT_TRUE(all_of(path) == expected) << disk << ' ' << size << " at " << place;
-        }
+  for (auto const& disk : disks) expect_bytes_at_their_place(disk);
+}
+
+/// As an older system does, or one that has no large page left.
+TEST(WriteAt, WhereTheSystemTakesNoAdvice) {
+  for (int const first : {populate, collapse}) {
+    int const status = run_in_child([&] {
+      first_refused = first;
+      expect_bytes_at_their_place("/dev/shm");
+      std::exit(refusals == 0 || testing::Test::HasFailure() ? 1 : 0);
+    });
+    EXPECT_EQ(status, 0) << first;
   }
 }
 
+constexpr std::size_t part = 3 * mebibyte + 1;  // so that neighbours share pages
+
+void write_part(int descriptor, std::span<std::byte const> all, std::size_t first) {
+  auto const bytes = all.subspan(first, std::min(part, all.size() - first));
+  EXPECT_EQ(write_at(descriptor, first, bytes), 0);
+}
+
 TEST(WriteAt, SeveralThreadsAtATime) {
+  auto const expected = random_bytes(24 * mebibyte + 12345, 3);
   for (auto const& disk : disks) {
     TemporaryFolder const folder(disk);
-    auto const expected = random_bytes(24 * mebibyte + 12345, 3);
-    constexpr std::size_t part = 3 * mebibyte + 1;  // so that neighbours share pages
     {
       OpenFile const file(folder / "a", O_RDWR | O_CREAT);
       std::vector<std::jthread> threads;
       for (std::size_t first = 0; first < expected.size(); first += part)
-        threads.emplace_back([&, first] {
-          auto const bytes =
-              std::span(expected).subspan(first, std::min(part, expected.size() - first));
-          EXPECT_EQ(write_at(file.descriptor(), first, bytes), 0);
-        });
+        threads.emplace_back([&, first] { write_part(file.descriptor(), expected, first); });
     }
-    EXPECT_TRUE(all_of(folder / "a") == expected) << disk;
+    EXPECT_TRUE(holds(folder / "a", expected)) << disk;
   }
+}
+
+/// In a file that has its length before, as ranks find it, and in one that gets longer.
+TEST(WriteAt, SeveralProcessesAtATime) {
+  auto const expected = random_bytes(24 * mebibyte + 12345, 3);
+  for (auto const& disk : disks)
+    for (bool const is_long : {true, false}) {
+      TemporaryFolder const folder(disk);
+      {
+        PlacedFile const file(folder / "a", "a", PlacedFile::How::created);
+        if (is_long) file.resize(expected.size());
+      }
+      std::vector<pid_t> children;
+      for (std::size_t process = 0; process < 3; ++process) {
+        children.push_back(fork());
+        if (children.back() > 0) continue;
+        OpenFile const file(folder / "a", O_RDWR);
+        for (std::size_t first = process * part; first < expected.size(); first += 3 * part)
+          write_part(file.descriptor(), expected, first);
+        _exit(testing::Test::HasFailure() ? 1 : 0);
+      }
+      for (pid_t const child : children) {
+        int status = -1;
+        waitpid(child, &status, 0);
+        EXPECT_EQ(status, 0);
+      }
+      EXPECT_TRUE(holds(folder / "a", expected)) << disk << ' ' << is_long;
+    }
 }
 
 TEST(WriteAt, TellsWhatFailed) {
