@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdlib>
 #include <filesystem>
@@ -25,8 +26,7 @@ class One final : public Ranks {
  public:
   int rank() const override { return 0; }
   int count() const override { return 1; }
-  int local_rank() const override { return 0; }
-  int local_count() const override { return 1; }
+  std::span<int const> machines() const override { return machine_; }
   std::string transport() const override { return "none"; }
   void broadcast(std::span<std::byte>) override {}
   void exchange(std::span<RankMessage const> sent, std::span<RankMessage const> received) override {
@@ -34,6 +34,9 @@ class One final : public Ranks {
   }
   [[noreturn]] void abort(int exit_code) override { std::_Exit(exit_code); }
   void finish() override {}
+
+ private:
+  std::array<int, 1> machine_ = {};
 };
 
 std::unique_ptr<Ranks>& joined() {
@@ -60,6 +63,23 @@ fs::path module_path() {
 }
 
 }  // namespace
+
+bool Ranks::is_here(int rank) const {
+  auto const all = machines();
+  return all[static_cast<std::size_t>(rank)] == all[static_cast<std::size_t>(this->rank())];
+}
+
+int Ranks::local_rank() const {
+  int place = 0;
+  for (int other = 0; other < rank(); ++other) place += is_here(other) ? 1 : 0;
+  return place;
+}
+
+int Ranks::local_count() const {
+  int found = 0;
+  for (int other = 0; other < count(); ++other) found += is_here(other) ? 1 : 0;
+  return found;
+}
 
 Ranks& ranks() { return *joined(); }
 

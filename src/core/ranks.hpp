@@ -27,9 +27,8 @@ class Ranks {
 
   virtual int rank() const = 0;   ///< of this process, from 0 on
   virtual int count() const = 0;  ///< at least 1
-  /// The same among the processes of this machine.
-  virtual int local_rank() const = 0;
-  virtual int local_count() const = 0;
+  /// Of each process, a number of its machine. Those of one machine see each other's memory.
+  virtual std::span<int const> machines() const = 0;
   virtual std::string transport() const = 0;  ///< in words, with its version
 
   /// Rank 0's bytes, at all. All processes call it, with as many bytes.
@@ -43,6 +42,11 @@ class Ranks {
   virtual void finish() = 0;
 
   bool is_first() const { return rank() == 0; }
+  /// Whether another process is on the machine of this one.
+  bool is_here(int rank) const;
+  /// This process's place among those of its machine, and how many these are.
+  int local_rank() const;
+  int local_count() const;
 };
 
 /// Those of this process. Nobody but the program's `main` asks for more than one: before

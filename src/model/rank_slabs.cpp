@@ -36,11 +36,10 @@ RankSlabs<T>::RankSlabs(Stream const& stream, SweepPlan const& plan, Ranks& rank
 /// Which ranks reach the memory of the first one.
 template <class T>
 void RankSlabs<T>::find_reached() {
-  if (ranks_.local_count() != ranks_.count()) return;
   first_ = own_process();
   ranks_.broadcast(std::as_writable_bytes(std::span(&first_, 1)));
   if (!ranks_.is_first()) {
-    reaches_first_ = reaches(first_);
+    reaches_first_ = ranks_.is_here(0) && reaches(first_);
     RankMessage const message{0, 0, std::as_writable_bytes(std::span(&reaches_first_, 1))};
     ranks_.exchange(std::span(&message, 1), {});
     return;

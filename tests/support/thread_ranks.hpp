@@ -13,6 +13,7 @@
 #include <string>
 #include <thread>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "core/processors.hpp"
@@ -53,18 +54,17 @@ class Mailbox {
 
 class ThreadRank final : public Ranks {
  public:
-  ThreadRank(Mailbox& mailbox, int rank, int count, bool apart)
-      : mailbox_(mailbox), rank_(rank), count_(count), apart_(apart) {}
+  ThreadRank(Mailbox& mailbox, int rank, std::vector<int> machines)
+      : mailbox_(mailbox), rank_(rank), machines_(std::move(machines)) {}
 
   int rank() const override { return rank_; }
-  int count() const override { return count_; }
-  int local_rank() const override { return apart_ ? 0 : rank_; }
-  int local_count() const override { return apart_ ? 1 : count_; }
+  int count() const override { return static_cast<int>(machines_.size()); }
+  std::span<int const> machines() const override { return machines_; }
   std::string transport() const override { return "threads"; }
   void broadcast(std::span<std::byte> bytes) override {
     constexpr int tag = -1;
     if (rank_ != 0) return mailbox_.take({0, rank_, tag}, bytes);
-    for (int other = 1; other < count_; ++other) mailbox_.put({0, other, tag}, bytes);
+    for (int other = 1; other < count(); ++other) mailbox_.put({0, other, tag}, bytes);
   }
   void exchange(std::span<RankMessage const> sent, std::span<RankMessage const> received) override {
     for (auto const& message : sent)
@@ -77,24 +77,36 @@ class ThreadRank final : public Ranks {
 
  private:
   Mailbox& mailbox_;
-  int rank_, count_;
-  bool apart_;
+  int rank_;
+  std::vector<int> machines_;
 };
 
-/// Does `work` on so many ranks at a time, each with one thread for the host's loops, as if they were
-/// on one machine or each on its own, `apart`. Returns whether all that was sent was received.
-inline bool on_ranks(int count, std::function<void(Ranks&)> const& work, bool apart = false) {
+/// Does `work` on as many ranks at a time as `machines` names one for, each with one thread for the
+/// host's loops. Returns whether all that was sent was received.
+inline bool on_machines(std::vector<int> const& machines, std::function<void(Ranks&)> const& work) {
   Mailbox mailbox;
   {
     std::vector<std::jthread> threads;
-    for (int rank = 0; rank < count; ++rank)
+    for (int rank = 0; rank < static_cast<int>(machines.size()); ++rank)
       threads.emplace_back([&, rank] {
         set_host_share({0, 1});
-        ThreadRank ranks(mailbox, rank, count, apart);
+        ThreadRank ranks(mailbox, rank, machines);
         work(ranks);
       });
   }
   return mailbox.is_empty();
+}
+
+/// One machine after the other, each with so many of the ranks.
+inline std::vector<int> machines_of(int ranks, int each) {
+  std::vector<int> machines;
+  for (int rank = 0; rank < ranks; ++rank) machines.push_back(rank / each);
+  return machines;
+}
+
+/// As if they were on one machine, or each on its own, `apart`.
+inline bool on_ranks(int count, std::function<void(Ranks&)> const& work, bool apart = false) {
+  return on_machines(machines_of(count, apart ? 1 : count), work);
 }
 
 }  // namespace gridstride::test

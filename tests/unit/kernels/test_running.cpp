@@ -102,7 +102,7 @@ TEST(RunningHostOfFloats, MoreOrFewerElementsThanSaidAreRefused) {
   EXPECT_THROW(part.add(stream, std::vector<float>(4, 1)), std::invalid_argument);
   part.add(stream, std::vector<float>(2, 1));
   test::Mailbox mailbox;
-  test::ThreadRank alone(mailbox, 0, 1, false);
+  test::ThreadRank alone(mailbox, 0, {0});
   EXPECT_THROW(part.share(stream, alone, {10, 13}), std::logic_error);
   std::vector<float> const x(5, 1), y(4, 1);
   reduce::RunningReduction<reduce::DotOperation<float>> dot(stream, 8);

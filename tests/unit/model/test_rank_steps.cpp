@@ -82,7 +82,8 @@ TEST(RankSteps, GoOnAfterTheyHaveSettled) {
     steps.settle();
     EXPECT_EQ(std::ranges::count(values, 103.0), std::ssize(values));
   };
-  for (bool const apart : {false, true}) EXPECT_TRUE(test::on_ranks(3, work, apart));
+  for (std::vector<int> const& machines : {std::vector{0, 0, 0}, {0, 1, 2}, {0, 0, 1}, {0, 1, 0}})
+    EXPECT_TRUE(test::on_machines(machines, work));
 }
 
 /// A look has a rank's planes and those beside them, as they are after all steps, and the next steps go
