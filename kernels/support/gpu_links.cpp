@@ -26,11 +26,10 @@ class StoreLinks final : public RankLinks {
       : own_(ranks.rank()),
         beside_(beside),
         box_bytes_((bytes + line - 1) / line * line),
-        memory_(ranks, stream, ways * line + ways * turns * box_bytes_),
+        memory_(ranks, stream, ways * line + ways * turns * box_bytes_, RankMemory::Reach::machine),
         gone_(stream.device()) {}
 
   std::string const& failure() const { return memory_.failure(); }
-  std::string name() const override { return "stores"; }
 
   void start(int way, Pieces const& pieces, Stream& stream) override {
     std::size_t const to = index(way);
@@ -104,15 +103,11 @@ class StoreLinks final : public RankLinks {
   std::array<std::uint64_t, ways> started_ = {}, received_ = {};
 };
 
-std::string lack_of_stores(Ranks const& ranks) {
-  return ranks.local_count() == ranks.count() ? "" : "the ranks are on several machines";
-}
-
 std::unique_ptr<RankLinks> make_store_links(Ranks& ranks, Stream const& stream,
                                             RanksBeside const& beside, std::size_t bytes,
-                                            std::string& failure) {
+                                            SideFaults& faults) {
   auto links = std::make_unique<StoreLinks>(ranks, stream, beside, bytes);
-  failure = links->failure();
+  faults.fill(links->failure());
   return links;
 }
 
@@ -120,7 +115,7 @@ std::unique_ptr<RankLinks> make_store_links(Ranks& ranks, Stream const& stream,
 std::vector<Transport> all_transports(std::ptrdiff_t place) {
   auto const of_core = core_transports();
   std::vector<Transport> all(of_core.begin(), of_core.end());
-  all.insert(all.begin() + place, {"stores", lack_of_stores, make_store_links});
+  all.insert(all.begin() + place, {"stores", Transport::Reach::machine, make_store_links});
   return all;
 }
 

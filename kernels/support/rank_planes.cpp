@@ -73,7 +73,7 @@ std::string fault_of(PeerBoxes const& boxes, Stream& stream) {
 void RankPlanes::open_boxes([[maybe_unused]] Stream stream,
                             [[maybe_unused]] std::size_t plane_bytes) {
 #ifdef GRIDSTRIDE_WITH_CUDA
-  if (auto const name = links_.links->name(); name != "p2p" && name != "stores")
+  if (auto const& way = links_.transport; way != "p2p" && way != "stores")
     boxes_lack_ = "as planes go";
   else if (ranks_.count() > PeerBoxes::most_ranks)
     boxes_lack_ = fmt::format("more than {} ranks", PeerBoxes::most_ranks);
@@ -174,10 +174,9 @@ void RankPlanes::share_through_host(Stream& stream, double* sums, int sets, Rank
 }
 
 std::string RankPlanes::transport() const {
-  auto const& [links, remark] = links_;
-  if (links->name() == "mpi") return ranks_.transport();
-  return fmt::format("{}{}, {}{}, beside {}", links->name(),
-                     remark.empty() ? "" : " (" + remark + ")",
+  auto const& [links, way, remark] = links_;
+  if (way == "mpi") return ranks_.transport();
+  return fmt::format("{}{}, {}{}, beside {}", way, remark.empty() ? "" : " (" + remark + ")",
                      boxes_ ? "by kernels" : "sums through the host",
                      boxes_lack_.empty() ? "" : " (" + boxes_lack_ + ")", ranks_.transport());
 }

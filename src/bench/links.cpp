@@ -35,7 +35,7 @@ class Ring {
         stream_(stream),
         beside_{(ranks.rank() + ranks.count() - 1) % ranks.count(),
                 (ranks.rank() + 1) % ranks.count()},
-        links_(open_gpu_links(ranks, stream, beside_, most, Meanwhile::nothing, transport).links),
+        links_(open_gpu_links(ranks, stream, beside_, most, Meanwhile::nothing, transport)),
         sent_(stream, MemorySpace::device, ways * most),
         come_(stream, MemorySpace::device, ways * most) {
     for (int way = 0; way < ways; ++way) {
@@ -54,11 +54,11 @@ class Ring {
     for (int i = 0; i < count; ++i) {
       std::vector<RankLinks::Arrival> arrivals;
       for (int way = 0; way < ways; ++way) {
-        links_->start(way, {part(sent_, way, bytes)}, stream_);
+        links_.links->start(way, {part(sent_, way, bytes)}, stream_);
         arrivals.push_back({way, {part(come_, way, bytes)}, &stream_});
       }
-      links_->let_go(stream_);
-      links_->finish(arrivals);
+      links_.links->let_go(stream_);
+      links_.links->finish(arrivals);
     }
     stream_.synchronize();
     return timer.seconds() / count;
@@ -71,8 +71,8 @@ class Ring {
       stream_.synchronize();
       std::byte const expected = mark(beside_[static_cast<std::size_t>(1 - way)], way);
       if (!std::ranges::all_of(bytes, [&](std::byte byte) { return byte == expected; }))
-        throw VerificationError(
-            fmt::format("what rank {} was sent by {} has not come", ranks_.rank(), links_->name()));
+        throw VerificationError(fmt::format("what rank {} was sent by {} has not come",
+                                            ranks_.rank(), links_.transport));
     }
   }
 
@@ -86,7 +86,7 @@ class Ring {
   Ranks& ranks_;
   Stream& stream_;
   RanksBeside beside_;
-  std::unique_ptr<RankLinks> links_;
+  OpenedLinks links_;
   Buffer<std::byte> sent_, come_;
 };
 
@@ -143,7 +143,6 @@ std::vector<LinkReport> measure_links(Ranks& ranks, Stream& stream) {
   }
   for (auto const& transport : gpu_transports(Meanwhile::nothing, of_links::most))
     add(transport.name);
-  add(staged_transport);
   return reports;
 }
 

@@ -16,13 +16,13 @@ std::size_t size_of(RankLinks::Pieces const& pieces) {
 
 }  // namespace
 
-BoxLinks::BoxLinks(Ranks& ranks, Stream const& stream, RanksBeside const& beside, std::size_t bytes)
+BoxLinks::BoxLinks(Ranks& ranks, Stream const& link, RanksBeside const& beside, std::size_t bytes)
     : ranks_(ranks),
       beside_(beside),
       bytes_(bytes),
-      link_(stream.device()),
-      ready_(stream.device()),
-      gone_(stream.device()) {}
+      link_(link),
+      ready_(link.device()),
+      gone_(link.device()) {}
 
 void BoxLinks::start(int way, Pieces const& pieces, Stream& stream) {
   std::size_t const bytes = size_of(pieces);

@@ -28,9 +28,12 @@ class BoxLinks : public RankLinks {
   template <class T>
   using OfTurns = OfWays<std::array<T, turns>>;
 
-  BoxLinks(Ranks& ranks, Stream const& stream, RanksBeside const& beside, std::size_t bytes);
+  /// `link` is the stream that copies into boxes.
+  BoxLinks(Ranks& ranks, Stream const& link, RanksBeside const& beside, std::size_t bytes);
 
   static std::size_t index(int way) { return static_cast<std::size_t>(way); }
+
+  bool is_alone() const { return beside_[0] < 0 && beside_[1] < 0; }
 
   /// What the ranks beside this one send on each way, to which this one sends what is its own there.
   template <class T>
@@ -82,8 +85,8 @@ class EventLinks : public BoxLinks {
  protected:
   using Events = OfTurns<std::unique_ptr<Event>>;
 
-  EventLinks(Ranks& ranks, Stream const& stream, RanksBeside const& beside, std::size_t bytes)
-      : BoxLinks(ranks, stream, beside, bytes), filled_(events_of(stream.device())) {}
+  EventLinks(Ranks& ranks, Stream const& link, RanksBeside const& beside, std::size_t bytes)
+      : BoxLinks(ranks, link, beside, bytes), filled_(events_of(link.device())) {}
 
   static Events events_of(Device const& device);
   Event& filled(int way, std::size_t turn) { return *filled_[index(way)][turn]; }

@@ -18,24 +18,24 @@ namespace {
 /// another rank has not sent.
 class NcclLinks final : public EventLinks {
  public:
-  NcclLinks(Nccl nccl, Ranks& ranks, Stream const& stream, RanksBeside const& beside,
+  NcclLinks(Nccl nccl, Ranks& ranks, Stream const& link, RanksBeside const& beside,
             std::size_t bytes)
-      : EventLinks(ranks, stream, beside, bytes),
+      : EventLinks(ranks, link, beside, bytes),
         nccl_(std::move(nccl)),
-        travel_(stream.device()),
-        come_(stream.device()),
-        taken_(events_of(stream.device())),
-        memory_(stream, MemorySpace::device, 2 * ways * turns * bytes) {
-    std::byte* box = memory_.data();
-    for (auto* const boxes : {&out_, &in_})
-      for (auto& of_way : *boxes)
-        for (std::byte*& one : of_way) {
+        travel_(link.device()),
+        come_(link.device()),
+        taken_(events_of(link.device())) {
+    for (std::size_t side = 0; side < ways; ++side) {
+      if (beside[side] < 0) continue;
+      memory_[side] = Buffer<std::byte>(link, MemorySpace::device, 2 * turns * bytes);
+      std::byte* box = memory_[side].data();
+      for (auto* const boxes : {&out_[side], &in_[1 - side]})
+        for (std::byte*& one : *boxes) {
           one = box;
           box += bytes;
         }
+    }
   }
-
-  std::string name() const override { return "nccl"; }
 
  private:
   /// In the order of the ways: two ranks may be beside each other twice.
@@ -65,18 +65,18 @@ class NcclLinks final : public EventLinks {
   Stream travel_;
   Event come_;  // what was queued last
   Events taken_;
-  Buffer<std::byte> memory_;
+  OfWays<Buffer<std::byte>> memory_;  // of both ways between this rank and the one on a side
 };
 
 }  // namespace
 
-std::unique_ptr<RankLinks> make_nccl_links(Ranks& ranks, Stream const& stream,
+std::unique_ptr<RankLinks> make_nccl_links(Ranks& ranks, Stream const& link,
                                            RanksBeside const& beside, std::size_t bytes,
-                                           std::string& failure) {
+                                           SideFaults& faults) {
   try {
-    return std::make_unique<NcclLinks>(Nccl(ranks, stream), ranks, stream, beside, bytes);
+    return std::make_unique<NcclLinks>(Nccl(ranks, link), ranks, link, beside, bytes);
   } catch (Error const& error) {
-    failure = error.what();
+    faults.fill(error.what());
     return nullptr;
   }
 }

@@ -1,6 +1,7 @@
 #include "core/peer_links.hpp"
 
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -24,26 +25,24 @@ std::vector<std::shared_ptr<void>>& left_behind() {
 /// been recorded, for a wait is for the last time before it.
 class PeerLinks final : public BoxLinks {
  public:
-  /// All ranks make one; `failure` tells why what it has is of no use.
-  PeerLinks(Ranks& ranks, Stream const& stream, RanksBeside const& beside, std::size_t bytes,
-            std::string& failure)
-      : BoxLinks(ranks, stream, beside, bytes) {
+  PeerLinks(Ranks& ranks, Stream const& link, RanksBeside const& beside, std::size_t bytes,
+            SideFaults& faults)
+      : BoxLinks(ranks, link, beside, bytes) {
+    std::string failure;
     Offer const own = offer(failure);
     auto const offers = exchange_beside<Offer>({own, own});
     left_behind().clear();
+    faults.fill(failure);
     if (!failure.empty()) return;
-    try {
-      for (std::size_t way = 0; way < ways; ++way)
+    for (std::size_t way = 0; way < ways; ++way) try {
         if (beside[way] >= 0) take(static_cast<int>(way), offers[1 - way]);
-    } catch (Error const& error) {
-      failure = error.what();
-    }
+      } catch (Error const& error) {
+        faults[way] = error.what();
+      }
   }
   PeerLinks(PeerLinks const&) = delete;
   PeerLinks& operator=(PeerLinks const&) = delete;
   ~PeerLinks() override { left_behind().push_back(std::move(memory_)); }
-
-  std::string name() const override { return "p2p"; }
 
  private:
   /// What a rank offers to those beside it.
@@ -58,6 +57,7 @@ class PeerLinks final : public BoxLinks {
   /// What other ranks need of this one.
   Offer offer(std::string& failure) {
     Offer own{.process = own_process().token, .links = this};
+    if (is_alone()) return own;
     int const ordinal = link_.device().ordinal();
     try {
       memory_ = gpu::allocate_shared(ordinal, ways * turns * bytes_);
@@ -87,7 +87,7 @@ class PeerLinks final : public BoxLinks {
     bool const is_here = theirs.process == own_process().token;
     int const ordinal = link_.device().ordinal();
     // Two ranks around a periodic axis are beside each other twice; memory is opened once.
-    bool const is_same = to == 1 && beside_[0] == beside_[1];
+    bool const is_same = to == 1 && beside_[0] == beside_[1] && theirs_[0] != nullptr;
     theirs_[to] = is_here   ? theirs.links->memory_
                   : is_same ? theirs_[0]
                             : gpu::open_memory(ordinal, theirs.memory);
@@ -125,10 +125,10 @@ class PeerLinks final : public BoxLinks {
 
 }  // namespace
 
-std::unique_ptr<RankLinks> make_peer_links(Ranks& ranks, Stream const& stream,
+std::unique_ptr<RankLinks> make_peer_links(Ranks& ranks, Stream const& link,
                                            RanksBeside const& beside, std::size_t bytes,
-                                           std::string& failure) {
-  return std::make_unique<PeerLinks>(ranks, stream, beside, bytes, failure);
+                                           SideFaults& faults) {
+  return std::make_unique<PeerLinks>(ranks, link, beside, bytes, faults);
 }
 
 }  // namespace gridstride

@@ -29,7 +29,6 @@ class RankLinks {
 
   virtual ~RankLinks() = default;
 
-  virtual std::string name() const = 0;
   /// The pieces go on a way once all is done that `stream` has queued. Work queued on it after the next
   /// start on that way, or on any stream after `let_go`, may change them, of the host not before as many
   /// are finished on that way. `stream` has what came before from the rank that they go to: so that one
@@ -47,37 +46,51 @@ using RanksBeside = std::array<int, 2>;
 
 struct OpenedLinks {
   std::unique_ptr<RankLinks> links;
-  std::string remark;  ///< why it is not a faster one, or empty
+  std::string transport;  ///< of all ranks: which, and what each is for where there are several
+  std::string remark;     ///< why it is not a faster one, or empty
 };
+
+/// Why what goes between this rank and those beside it does not come; empty of a side where nothing is
+/// known against it.
+using SideFaults = std::array<std::string, 2>;
 
 /// A way between GPUs.
 struct Transport {
+  /// Which ranks it goes between: those of one machine, or any.
+  enum class Reach { machine, all };
+
   std::string_view name;
-  /// Why this rank cannot use it, as far as it knows by itself; or empty.
-  std::string (*lack)(Ranks const&);
-  /// All ranks call it, none of which lacks it, and wait for each other. Tells in the last one why
-  /// what it returns is of no use, or leaves it empty.
-  std::unique_ptr<RankLinks> (*make)(Ranks&, Stream const&, RanksBeside const&, std::size_t,
-                                     std::string&);
+  Reach reach;
+  /// All ranks call it, none of which lacks it, with those beside them that it is to go to (some have
+  /// none), and wait for each other. `link` is a stream beside those that compute. Null where there are
+  /// faults on both sides.
+  std::unique_ptr<RankLinks> (*make)(Ranks&, Stream const& link, RanksBeside const&, std::size_t,
+                                     SideFaults&);
+  /// Why this rank cannot use it, as far as it knows by itself; or empty. Null: nothing is needed.
+  std::string (*lack)() = nullptr;
 };
 
 /// Those that need no kernels, the faster one first:
 ///
 ///   p2p     a rank writes into the memory of the GPU beside it, through CUDA's handles for other
-///           processes, over NVLink where there is one; events of both tell when
+///           processes, over NVLink where there is one; events of both tell when. Of one machine
 ///   nccl    by NVIDIA's library, which is loaded where it is wanted; a GPU for each rank
+///   staged  through pinned memory of the host, which a rank of the same machine maps; else by MPI.
+///           Always is
 std::span<Transport const> core_transports();
-/// What always is, after those: through pinned memory of the host, which a rank of the same machine
-/// maps; else by MPI.
-inline constexpr std::string_view staged_transport = "staged";
 
-/// The first transport that all ranks have, which brings what is sent: all call it. For pieces of up
-/// to `bytes` on each way. Of the host `mpi`: the arrays themselves go through MPI.
+/// Of each pair of ranks beside each other the first transport that goes between them and brings what
+/// is sent: all ranks call it. So those of one machine may go by another one than those of two. For
+/// pieces of up to `bytes` on each way. Of the host `mpi`: the arrays themselves go through MPI.
 ///
-/// `wanted`, or without it GRIDSTRIDE_TRANSPORT in the environment, names the one that is to be taken.
-/// Throws `Error` where it is none of them, and on all ranks where one of them cannot.
+/// `wanted`, or without it GRIDSTRIDE_TRANSPORT in the environment, names the one that all are to take.
+/// Throws `Error` where it is none of them, and on all ranks where it cannot be between some of them.
 OpenedLinks open_links(Ranks& ranks, Stream const& stream, RanksBeside const& beside,
                        std::size_t bytes, std::span<Transport const> transports = core_transports(),
                        std::string_view wanted = {});
+
+/// The same of any device and without a wish.
+OpenedLinks open_pairs(Ranks& ranks, Stream const& stream, RanksBeside const& beside,
+                       std::size_t bytes, std::span<Transport const> transports);
 
 }  // namespace gridstride

@@ -35,13 +35,14 @@ bool share_gpus(std::vector<MemoryOffer> const& offers) {
 
 }  // namespace
 
-RankMemory::RankMemory(Ranks& ranks, Stream const& stream, std::size_t bytes)
+RankMemory::RankMemory(Ranks& ranks, Stream const& stream, std::size_t bytes, Reach reach)
     : own_(ranks.rank()), memory_(static_cast<std::size_t>(ranks.count())) {
   int const ordinal = stream.device().ordinal();
   auto const own = static_cast<std::size_t>(own_);
   MemoryOffer offer;
   std::string failure;
-  if (ranks.local_count() != ranks.count()) failure = "the ranks are on several machines";
+  if (reach == Reach::all && ranks.local_count() != ranks.count())
+    failure = "the ranks are on several machines";
   try {
     offer.gpu = gpu::identity(ordinal);
     memory_[own] = gpu::allocate_shared(ordinal, bytes);
@@ -58,7 +59,8 @@ RankMemory::RankMemory(Ranks& ranks, Stream const& stream, std::size_t bytes)
   if (!failure_.empty()) return;
   try {
     for (std::size_t rank = 0; rank < memory_.size(); ++rank)
-      if (rank != own) memory_[rank] = gpu::open_memory(ordinal, offers[rank].memory);
+      if (rank != own && ranks.is_here(static_cast<int>(rank)))
+        memory_[rank] = gpu::open_memory(ordinal, offers[rank].memory);
   } catch (Error const& error) {
     failure = error.what();
   }

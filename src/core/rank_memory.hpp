@@ -14,15 +14,18 @@ namespace gridstride {
 /// with a GPU of its own. Full of zeros at first.
 class RankMemory {
  public:
+  /// Whose a rank reaches: that of all others, who have to be on its machine, or of those who are.
+  enum class Reach { all, machine };
+
   /// All ranks make one, of so many bytes.
-  RankMemory(Ranks& ranks, Stream const& stream, std::size_t bytes);
+  RankMemory(Ranks& ranks, Stream const& stream, std::size_t bytes, Reach reach = Reach::all);
   RankMemory(RankMemory const&) = delete;
   RankMemory& operator=(RankMemory const&) = delete;
   ~RankMemory();
 
   /// Why there is none, the same on all ranks; empty where there is.
   std::string const& failure() const { return failure_; }
-  /// That of a rank, as this one's GPU reaches it.
+  /// That of a rank, as this one's GPU reaches it; null of another machine.
   std::byte* of(int rank) const {
     return static_cast<std::byte*>(memory_[static_cast<std::size_t>(rank)].get());
   }

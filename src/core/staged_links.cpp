@@ -18,22 +18,21 @@ namespace {
 /// The host waits until a box is filled before it tells of it.
 class StagedLinks final : public EventLinks {
  public:
-  StagedLinks(Ranks& ranks, Stream const& stream, RanksBeside const& beside, std::size_t bytes)
-      : EventLinks(ranks, stream, beside, bytes) {
-    make_own(stream);
+  StagedLinks(Ranks& ranks, Stream const& link, RanksBeside const& beside, std::size_t bytes)
+      : EventLinks(ranks, link, beside, bytes) {
+    if (is_alone()) return;
+    make_own();
     auto const name = own_ ? own_->name() : SharedMemory::Name();
     auto const names = exchange_beside<SharedMemory::Name>({name, name});
     OfWays<std::byte> answers = {};
     for (std::size_t way = 0; way < ways; ++way) {
       if (beside[1 - way] < 0) continue;
-      sees_[way] = open(stream, way, names[way]);
+      sees_[way] = open(way, names[way]);
       answers[1 - way] = std::byte{sees_[way]};  // goes back
     }
     auto const told = exchange_beside(answers);
     for (std::size_t way = 0; way < ways; ++way) is_seen_[way] = told[1 - way] != std::byte{0};
   }
-
-  std::string name() const override { return "staged"; }
 
  private:
   std::size_t way_bytes() const { return turns * bytes_; }
@@ -46,7 +45,7 @@ class StagedLinks final : public EventLinks {
   }
 
   /// What this rank fills, which others may see if the system has such memory.
-  void make_own(Stream const& stream) {
+  void make_own() {
     std::byte* memory = nullptr;
     try {
       own_.emplace(ways * way_bytes());
@@ -54,21 +53,21 @@ class StagedLinks final : public EventLinks {
       pins_.push_back(gpu::pin(memory, ways * way_bytes()));
     } catch (Error const&) {
       own_.reset();
-      memory = apart_.emplace_back(stream, MemorySpace::pinned, ways * way_bytes()).data();
+      memory = apart_.emplace_back(link_, MemorySpace::pinned, ways * way_bytes()).data();
     }
     for (std::size_t way = 0; way < ways; ++way) lay_out(out_[way], memory + way * way_bytes());
   }
 
   /// What comes on a way is in the other rank's memory if this one sees it.
-  bool open(Stream const& stream, std::size_t way, SharedMemory::Name const& name) {
-    theirs_[way] = SharedMemory::open(name);
+  bool open(std::size_t way, SharedMemory::Name const& name) {
+    if (ranks_.is_here(beside_[1 - way])) theirs_[way] = SharedMemory::open(name);
     bool const sees = theirs_[way] != nullptr;
     std::byte* memory = nullptr;
     if (sees) {
       pins_.push_back(gpu::pin(theirs_[way].get(), ways * way_bytes()));
       memory = theirs_[way].get() + way * way_bytes();
     } else {
-      memory = apart_.emplace_back(stream, MemorySpace::pinned, way_bytes()).data();
+      memory = apart_.emplace_back(link_, MemorySpace::pinned, way_bytes()).data();
     }
     lay_out(in_[way], memory);
     return sees;
@@ -101,9 +100,10 @@ class StagedLinks final : public EventLinks {
 
 }  // namespace
 
-std::unique_ptr<RankLinks> make_staged_links(Ranks& ranks, Stream const& stream,
-                                             RanksBeside const& beside, std::size_t bytes) {
-  return std::make_unique<StagedLinks>(ranks, stream, beside, bytes);
+std::unique_ptr<RankLinks> make_staged_links(Ranks& ranks, Stream const& link,
+                                             RanksBeside const& beside, std::size_t bytes,
+                                             SideFaults& /*faults*/) {
+  return std::make_unique<StagedLinks>(ranks, link, beside, bytes);
 }
 
 }  // namespace gridstride

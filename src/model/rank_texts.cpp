@@ -18,8 +18,8 @@ std::string parts_text(SweepPlan const& plan) {
 
 std::string links_text(SweepPlan const& plan, OpenedLinks const& along, OpenedLinks const* across) {
   auto const text = [](OpenedLinks const& opened) {
-    auto const& [links, remark] = opened;
-    return fmt::format("{}{}", links->name(), remark.empty() ? "" : " (" + remark + ")");
+    auto const& [links, transport, remark] = opened;
+    return fmt::format("{}{}", transport, remark.empty() ? "" : " (" + remark + ")");
   };
   if (across == nullptr) return text(along);
   auto const first = text(along), second = text(*across);

@@ -1,5 +1,6 @@
 """What tests of runs that several processes share have in common."""
 
+import itertools
 import json
 import os
 import pathlib
@@ -100,6 +101,20 @@ class Shared(support.Case):
     def on_ranks(self, count, *arguments, code=DONE, environment=None):
         return self.end_of(self.start_ranks(count, *arguments, environment=environment), code,
                            f"{count} ranks: {arguments}")
+
+    def start_on_machines(self, machines, *arguments, environment=None, gpus=None):
+        """A rank for each of these numbers, as if it were on that machine, with the GPUs given for it."""
+        words = [MPIRUN]
+        for machine, ranks in itertools.groupby(machines):
+            shown = ["-x", f"CUDA_VISIBLE_DEVICES={gpus[machine]}"] if gpus else []
+            words += [":"] if len(words) > 1 else []
+            words += ["-n", len(list(ranks)), "-x", f"GRIDSTRIDE_MACHINE={machine}", *shown,
+                      support.PROGRAM, *arguments]
+        return self.start_words(*words, environment=environment)
+
+    def on_machines(self, machines, *arguments, code=DONE, environment=None, gpus=None):
+        return self.end_of(self.start_on_machines(machines, *arguments, environment=environment, gpus=gpus),
+                           code, f"ranks on machines {machines}: {arguments}")
 
     def end_of(self, process, code, text):
         try:

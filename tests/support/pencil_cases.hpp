@@ -68,42 +68,41 @@ inline std::vector<double> pencil_values(std::int64_t size) {
   return values;
 }
 
-/// Of so many parts along the second slowest axis, and along the slowest one. `queue` queues work on a
-/// stream of the backend.
+/// Of so many parts along the second slowest axis, and along the slowest one, by ranks that are on these
+/// machines. `queue` queues work on a stream of the backend.
 inline void expect_pencil_bits(
-    SweepShape const& shape, std::array<int, 2> const& parts, std::int64_t trip, bool apart,
-    Backend backend = Backend::cpu,
+    SweepShape const& shape, std::array<int, 2> const& parts, std::int64_t trip,
+    std::vector<int> const& machines, Backend backend = Backend::cpu,
     std::function<void(Stream&, std::function<void()>)> const& queue =
         [](Stream&, std::function<void()> const& work) { work(); }) {
-  EXPECT_TRUE(on_ranks(
-      parts[0] * parts[1],
-      [&](Ranks& ranks) {
-        Stream const stream(Device::open(backend));
-        auto const plan = plan_ranks(shape, ranks.count(), backend, trip, parts[0]);
-        RankSteps<double> steps(
-            stream, plan.at_rank(ranks.rank()), [](std::int64_t left) { return left > 1 ? 2 : 1; },
-            ranks);
-        auto expected = pencil_values(shape.grid.size());
-        auto values = ranks.is_first() ? expected : std::vector<double>();
-        double* const arrays[] = {values.data()};
-        auto const pass = [&](Stream& on, Window<double> const& window) {
-          queue(on, [shape, window] { make_squares(shape, window); });
-        };
-        for (std::int64_t const some : {5, 1, 2}) {
-          steps.run(arrays, some, pass);
-          steps.settle();
-          for (std::int64_t step = 0; step < some; ++step)
-            expected = next_of_square(expected, shape.grid, shape.periodic, shape.periodic_across,
-                                      shape.reach);
-          if (ranks.is_first()) {
-            EXPECT_EQ(values, expected);
-          }
-          for (double& value : expected) value = std::fmod(value + 3, 211);
-          if (ranks.is_first()) values = expected;
-          steps.renew();
-        }
-      },
-      apart))
+  EXPECT_TRUE(on_machines(machines,
+                          [&](Ranks& ranks) {
+                            Stream const stream(Device::open(backend));
+                            auto const plan =
+                                plan_ranks(shape, ranks.count(), backend, trip, parts[0]);
+                            RankSteps<double> steps(
+                                stream, plan.at_rank(ranks.rank()),
+                                [](std::int64_t left) { return left > 1 ? 2 : 1; }, ranks);
+                            auto expected = pencil_values(shape.grid.size());
+                            auto values = ranks.is_first() ? expected : std::vector<double>();
+                            double* const arrays[] = {values.data()};
+                            auto const pass = [&](Stream& on, Window<double> const& window) {
+                              queue(on, [shape, window] { make_squares(shape, window); });
+                            };
+                            for (std::int64_t const some : {5, 1, 2}) {
+                              steps.run(arrays, some, pass);
+                              steps.settle();
+                              for (std::int64_t step = 0; step < some; ++step)
+                                expected = next_of_square(expected, shape.grid, shape.periodic,
+                                                          shape.periodic_across, shape.reach);
+                              if (ranks.is_first()) {
+                                EXPECT_EQ(values, expected);
+                              }
+                              for (double& value : expected) value = std::fmod(value + 3, 211);
+                              if (ranks.is_first()) values = expected;
+                              steps.renew();
+                            }
+                          }))
       << parts[0] << " x " << parts[1] << ", " << trip << " steps a trip";
 }
 

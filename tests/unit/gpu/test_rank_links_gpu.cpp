@@ -28,9 +28,9 @@ TEST(RankLinksGpu, BringWhatIsSent) {
     for (int const count : {2, 3})
       for (bool const around : {false, true}) {
         WantedTransport const wanted(name);
-        test::expect_messages(count, Backend::cuda, around, [&](OpenedLinks const& opened) {
-          EXPECT_EQ(opened.links->name(), name);
-        });
+        test::expect_messages(
+            test::link_case(count, around, Backend::cuda),
+            [&](OpenedLinks const& opened) { EXPECT_EQ(opened.transport, name); });
       }
 }
 
@@ -40,9 +40,8 @@ TEST(RankLinksGpu, BringWhatIsSentWhereNobodySeesTheOthersMemory) {
   WantedTransport const wanted("staged");
   for (bool const around : {false, true}) {
     test::WithoutSharedMemory const without;
-    test::expect_messages(2, Backend::cuda, around, [](OpenedLinks const& opened) {
-      EXPECT_EQ(opened.links->name(), "staged");
-    });
+    test::expect_messages(test::link_case(2, around, Backend::cuda),
+                          [](OpenedLinks const& opened) { EXPECT_EQ(opened.transport, "staged"); });
   }
 }
 
@@ -53,9 +52,48 @@ TEST(RankLinksGpu, BringWhatIsSentWhereEachRankHasAGpu) {
   for (char const* const name : {"nccl", "staged"}) {
     WantedTransport const wanted(name);
     for (bool const around : {false, true})
-      test::expect_messages(
-          gpus, Backend::cuda, around,
-          [&](OpenedLinks const& opened) { EXPECT_EQ(opened.links->name(), name); }, gpus);
+      test::expect_messages(test::link_case(gpus, around, Backend::cuda, gpus),
+                            [&](OpenedLinks const& opened) { EXPECT_EQ(opened.transport, name); });
+  }
+}
+
+TEST(RankLinksGpu, BringWhatIsSentWithinMachinesAndBetweenThem) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  auto const gpus = static_cast<int>(Device::available().size()) - 1;
+  for (std::vector<int> const& machines :
+       {std::vector{0, 0, 1}, {0, 0, 1, 1}, {0, 1, 1, 0}, {0, 1}, {0, 0, 0, 1, 1}})
+    for (int const devices : {1, gpus}) {
+      bool const has_near = machines.size() > 2;
+      bool const own_gpus = static_cast<std::size_t>(devices) >= machines.size();
+      std::string const between = own_gpus ? "nccl" : "staged";
+      for (bool const around : {false, true})
+        test::expect_messages(
+            {machines, around, Backend::cuda, devices}, [&](OpenedLinks const& opened) {
+              EXPECT_EQ(opened.transport, has_near
+                                              ? "p2p within machines, " + between + " between them"
+                                              : between + " between machines");
+              EXPECT_EQ(opened.remark.find("ncclCommInitRank") != std::string::npos, !own_gpus)
+                  << opened.remark;
+            });
+    }
+}
+
+TEST(RankLinksGpu, OfSeveralMachinesAreRefusedWhereOneIsNeeded) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  for (std::string const name : {"stores", "p2p"}) {
+    WantedTransport const wanted(name.c_str());
+    EXPECT_TRUE(test::on_machines({0, 0, 1}, [&](Ranks& ranks) {
+      Stream const stream(Device::open(Backend::cuda));
+      int const rank = ranks.rank();
+      try {
+        test::open_soonest(ranks, stream, {rank - 1, rank < 2 ? rank + 1 : -1}, 64);
+        ADD_FAILURE() << "ranks of two machines have links by " << name;
+      } catch (Error const& error) {
+        EXPECT_EQ(std::string(error.what()),
+                  "GRIDSTRIDE_TRANSPORT is " + name +
+                      ", which cannot be (the ranks are on several machines)");
+      }
+    }));
   }
 }
 
@@ -93,14 +131,14 @@ TEST(RankLinksGpu, AreThoseThatAreWanted) {
   };
   EXPECT_TRUE(test::on_ranks(2, [&](Ranks& ranks) {
     auto const opened = open(ranks);
-    EXPECT_EQ(opened.links->name(), "p2p");
+    EXPECT_EQ(opened.transport, "p2p");
     EXPECT_EQ(opened.remark, "");
   }));
   {
     WantedTransport const wanted("staged");
     EXPECT_TRUE(test::on_ranks(2, [&](Ranks& ranks) {
       auto const opened = open(ranks);
-      EXPECT_EQ(opened.links->name(), "staged");
+      EXPECT_EQ(opened.transport, "staged");
       EXPECT_EQ(opened.remark, "GRIDSTRIDE_TRANSPORT is staged");
     }));
   }

@@ -22,17 +22,18 @@ TEST(Pencils, HaveTheBitsOfOneProcess) {
     for (int const dims : {2, 3})
       for (bool const around : {false, true})
         for (std::int64_t const trip : {1, 3})
-          for (bool const apart : {false, true})
+          for (int const ranks_of_machine : {1, 2, 9})
             test::expect_pencil_bits(
                 test::pencil_shape(dims, around, (parts[0] + trip) % 2 == 0, 1), parts, trip,
-                apart);
+                test::machines_of(parts[0] * parts[1], ranks_of_machine));
 }
 
 TEST(Pencils, HaveThemWithStepsThatReachFurther) {
   for (auto const& parts : {std::array{2, 2}, {3, 2}, {4, 1}})
     for (bool const around : {false, true})
       test::expect_pencil_bits(test::pencil_shape(3, around, !around, 2), parts,
-                               parts[0] == 2 ? 2 : 1, around);
+                               parts[0] == 2 ? 2 : 1,
+                               test::machines_of(parts[0] * parts[1], around ? 1 : 6));
 }
 
 /// With the points beside them, corners too.

@@ -14,6 +14,9 @@ void set_pauses(unsigned seed, unsigned microseconds);
 /// Whether each who asks for the identity of its GPU has one of its own.
 void set_apart(bool apart);
 
+/// Whether there is NCCL: one that takes messages by such queues.
+void set_nccl(bool is_there);
+
 /// In place of a kernel: queues `work` on a stream by its native handle.
 void queue_work(void* stream, std::function<void()> work);
 

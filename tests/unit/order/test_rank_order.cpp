@@ -6,6 +6,7 @@
 #include <functional>
 #include <limits>
 #include <span>
+#include <string>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -67,24 +68,33 @@ std::vector<double> after_step(std::vector<double> const& before, int around) {
 }
 
 struct OrderCase {
-  int ranks = 2;
-  int around = 0;  ///< sign of what lies around the axis; 0: it is not periodic
+  std::vector<int> machines;  // of each rank
+  int around = 0;             ///< sign of what lies around the axis; 0: it is not periodic
   std::int64_t planes = 0;
   std::size_t arrays = 1;
   std::int64_t trip_steps = 2;  ///< two are a pass, made in parts
 };
 
-void expect_order(OrderCase const& one, Ranks& ranks) {
+template <class T>
+void expect_transport(RankSteps<T>& steps, std::string const& transport) {
+  for (auto const& [name, text] : steps.texts())
+    if (name == "transport") {
+      EXPECT_TRUE(text.starts_with(transport)) << text;
+    }
+}
+
+void expect_order(OrderCase const& one, Ranks& ranks, std::string const& transport) {
   Stream const stream(Device::open(Backend::cuda));
   SweepShape shape{.grid = {.dims = 1, .points = {one.planes, 1, 1}}, .periodic = one.around != 0};
   shape.fused_steps = 2;
   shape.arrays = shape.made = static_cast<int>(one.arrays);
   if (one.around < 0) shape.turned = ~0U;
   shape.parts = 5;
-  auto const plan = plan_ranks(shape, one.ranks, Backend::cuda, one.trip_steps);
+  auto const plan = plan_ranks(shape, ranks.count(), Backend::cuda, one.trip_steps);
   ASSERT_EQ(plan.parts > 1, one.trip_steps == 2);
   RankSteps<double> steps(
       stream, plan, [](std::int64_t left) { return left > 1 ? 2 : 1; }, ranks);
+  expect_transport(steps, transport);
   std::size_t const size = ranks.is_first() ? static_cast<std::size_t>(one.planes) : 0;
   std::vector<std::vector<double>> values(one.arrays, std::vector<double>(size)), expected;
   std::vector<double*> arrays;
@@ -120,19 +130,20 @@ void expect_order(OrderCase const& one, Ranks& ranks) {
     if (some < 8) steps.look(arrays, looked_at);
     if (some % 2 == 1) continue;
     steps.settle();
-    EXPECT_EQ(values, expected) << one.ranks << " ranks, " << one.planes << " planes";
+    EXPECT_EQ(values, expected) << ranks.count() << " ranks, " << one.planes << " planes";
   }
 }
 
 /// Steps of two stages, with an exchange for each.
-void expect_stages(OrderCase const& one, Ranks& ranks) {
+void expect_stages(OrderCase const& one, Ranks& ranks, std::string const& transport) {
   Stream const stream(Device::open(Backend::cuda));
   SweepShape shape{.grid = {.dims = 1, .points = {one.planes, 1, 1}}, .periodic = one.around != 0};
   shape.reach = shape.stages = 2;
-  auto const plan = plan_ranks(shape, one.ranks, Backend::cuda, 1);
+  auto const plan = plan_ranks(shape, ranks.count(), Backend::cuda, 1);
   ASSERT_TRUE(plan.by_stages);
   RankSteps<double> steps(
       stream, plan, [](std::int64_t) { return 1; }, ranks);
+  expect_transport(steps, transport);
   std::vector<double> values(ranks.is_first() ? static_cast<std::size_t>(one.planes) : 0);
   for (std::size_t i = 0; i < values.size(); ++i)
     values[i] = static_cast<double>((i * i + 3) % 101);
@@ -170,38 +181,48 @@ void expect_stages(OrderCase const& one, Ranks& ranks) {
     }
     if (some == 1) continue;
     steps.settle();
-    EXPECT_EQ(values, expected) << one.ranks << " ranks, " << one.planes << " planes";
+    EXPECT_EQ(values, expected) << ranks.count() << " ranks, " << one.planes << " planes";
   }
 }
 
-void expect_all_orders(char const* transport) {
-  setenv("GRIDSTRIDE_TRANSPORT", transport, 1);
+/// A wish as the environment has it, and what comes of it for ranks of these machines.
+struct OrderWay {
+  char const* wanted;
+  std::string transport;
+  std::vector<std::vector<int>> machines = {{0, 0}, {0, 0, 0}};
+  std::vector<unsigned> pauses = {30, 300};
+};
+
+void expect_all_orders(OrderWay const& way) {
+  setenv("GRIDSTRIDE_TRANSPORT", way.wanted, 1);
   unsigned seed = 0;
-  for (unsigned const pause : {30, 300})
-    for (int const ranks : {2, 3})
+  for (unsigned const pause : way.pauses)
+    for (auto const& machines : way.machines)
       for (int const around : {0, 1, -1})
-        for (std::int64_t const planes : {4 * ranks, 37 * ranks + 1})
+        for (std::int64_t const more : {0, 1})
           for (std::int64_t const trip_steps : {2, 3}) {
             test::set_pauses(++seed, pause);
-            OrderCase const one{ranks, around, planes, 1 + seed % 2, trip_steps};
-            EXPECT_TRUE(test::on_ranks(ranks, [&](Ranks& all) {
-              expect_order(one, all);
-              if (trip_steps == 2 && around >= 0) expect_stages(one, all);
+            std::int64_t const planes = std::ssize(machines) * (more == 0 ? 4 : 37) + more;
+            OrderCase const one{machines, around, planes, 1 + seed % 2, trip_steps};
+            EXPECT_TRUE(test::on_machines(machines, [&](Ranks& all) {
+              expect_order(one, all, way.transport);
+              if (trip_steps == 2 && around >= 0) expect_stages(one, all, way.transport);
             }));
           }
   unsetenv("GRIDSTRIDE_TRANSPORT");
 }
 
 /// Halos along one axis and then along the other one.
-void expect_pencil_orders(char const* transport) {
+void expect_pencil_orders(char const* transport, int ranks_of_machine = 6) {
   setenv("GRIDSTRIDE_TRANSPORT", transport, 1);
   unsigned seed = 0;
   for (unsigned const pause : {30, 300})
     for (auto const& parts : {std::array{2, 2}, {3, 1}, {2, 3}})
       for (bool const around : {false, true}) {
+        auto const machines = test::machines_of(parts[0] * parts[1], ranks_of_machine);
         test::set_pauses(++seed, pause);
         test::expect_pencil_bits(test::pencil_shape(2 + seed % 2, around, !around, 1), parts,
-                                 1 + seed % 3, false, Backend::cuda,
+                                 1 + seed % 3, machines, Backend::cuda,
                                  [](Stream& stream, std::function<void()> work) {
                                    test::queue_work(stream.native(), std::move(work));
                                  });
@@ -209,13 +230,39 @@ void expect_pencil_orders(char const* transport) {
   unsetenv("GRIDSTRIDE_TRANSPORT");
 }
 
+/// What ends within a machine and what ends between two, at one rank or several, in rings of even and
+/// odd length.
+std::vector<std::vector<int>> const several = {{0, 0, 1}, {0, 1, 1, 0}, {0, 0, 0, 1, 2}};
+
 TEST(RankOrder, OfEventsBetweenGpusOfPencils) { expect_pencil_orders("p2p"); }
 
 TEST(RankOrder, OfMessagesThroughTheHostOfPencils) { expect_pencil_orders("staged"); }
 
-TEST(RankOrder, OfEventsBetweenGpus) { expect_all_orders("p2p"); }
+TEST(RankOrder, OfPencilsOnSeveralMachines) {
+  expect_pencil_orders("auto", 2);
+  test::set_nccl(false);
+  expect_pencil_orders("auto", 3);
+  test::set_nccl(true);
+}
 
-TEST(RankOrder, OfMessagesThroughTheHost) { expect_all_orders("staged"); }
+TEST(RankOrder, OfEventsBetweenGpus) { expect_all_orders({"p2p", "p2p"}); }
+
+TEST(RankOrder, OfMessagesThroughTheHost) { expect_all_orders({"staged", "staged"}); }
+
+TEST(RankOrder, OfGroups) { expect_all_orders({"nccl", "nccl"}); }
+
+TEST(RankOrder, OfEventsWithinMachinesAndGroupsBetween) {
+  expect_all_orders({"auto", "p2p within machines, nccl between them, beside", several, {100}});
+}
+
+TEST(RankOrder, OfEventsWithinMachinesAndMessagesBetween) {
+  test::set_nccl(false);
+  expect_all_orders({"auto",
+                     "p2p within machines, staged between them (libnccl.so.2 is missing)",
+                     several,
+                     {100}});
+  test::set_nccl(true);
+}
 
 }  // namespace
 }  // namespace gridstride
