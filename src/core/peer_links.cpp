@@ -34,11 +34,8 @@ class PeerLinks final : public BoxLinks {
     left_behind().clear();
     faults.fill(failure);
     if (!failure.empty()) return;
-    for (std::size_t way = 0; way < ways; ++way) try {
-        if (beside[way] >= 0) take(static_cast<int>(way), offers[1 - way]);
-      } catch (Error const& error) {
-        faults[way] = error.what();
-      }
+    for (std::size_t way = 0; way < ways; ++way)
+      if (beside[way] >= 0) faults[way] = fault_of(static_cast<int>(way), offers[1 - way]);
   }
   PeerLinks(PeerLinks const&) = delete;
   PeerLinks& operator=(PeerLinks const&) = delete;
@@ -74,6 +71,16 @@ class PeerLinks final : public BoxLinks {
       failure = error.what();
     }
     return own;
+  }
+
+  /// Why what goes on a way cannot be taken, or nothing.
+  std::string fault_of(int way, Offer const& theirs) {
+    try {
+      take(way, theirs);
+    } catch (Error const& error) {
+      return error.what();
+    }
+    return {};
   }
 
   std::byte* box_in(void* memory, std::size_t way, std::size_t turn) const {

@@ -205,7 +205,9 @@ OpenedLinks open(Ranks& ranks, Stream const& stream, RanksBeside left, std::size
   }
   if (!pairs.are_none())
     throw Error(fmt::format("some ranks cannot reach each other ({})", remark));
-  return {std::make_unique<SideLinks>(std::move(parts)), text_of(taken), remark};
+  bool const is_one = parts.size() == 1 && parts[0].links != nullptr;
+  auto links = is_one ? std::move(parts[0].links) : std::make_unique<SideLinks>(std::move(parts));
+  return {std::move(links), text_of(taken), remark};
 }
 
 std::string lack_of_nccl() try {
