@@ -20,9 +20,9 @@ constexpr int warp_lanes = 32, vector_bytes = 16;
 constexpr int most_registers = 240;  // of the 255 that a thread may have
 /// Registers for places, counters and the values of a program that is under way.
 constexpr int other_registers = 56;
-/// Additions, or what takes as long, that a loop is written out to: what fits the caches of
-/// instructions, and compiles in good time.
-constexpr std::int64_t good_length = 4096, greatest_length = 16'384;
+/// Additions, or what takes as long, that a loop is written out to: what the nearest cache of
+/// instructions has, or what compiles in good time.
+constexpr std::int64_t good_length = 2048, greatest_length = 16'384;
 /// What the choice of a shape takes for the machine, an H200: its processors, and in their cycles
 /// what a pass takes beside its work, for its launch and its first rows.
 constexpr int processors = 132, schedulers_of_processor = 4;
