@@ -20,6 +20,8 @@ namespace gridstride::system {
 namespace {
 
 constexpr int points_x = 64, points_y = 4;   // threads of a block
+constexpr int rows_together = 4;             // points that a thread has at a time
+constexpr std::size_t short_program = 128;   // nodes
 constexpr std::size_t terms_of_a_group = 8;  // whose extremes a thread has in registers
 
 double number_of(unsigned long long key) { return std::bit_cast<double>(bits_of_key(key)); }
@@ -46,7 +48,10 @@ RuntimeSource extremes_source(Step<T> const& step) {
   std::string text =
       program_text(*step.program, wraps_of(step), static_cast<int>(step.inputs.size()),
                    precision_of<T>(), equations::to_cuda(*step.program, precision_of<T>()));
-  text += fmt::format("#define POINTS_X {}\n#define POINTS_Y {}\n", points_x, points_y);
+  // What takes long to compile is written once.
+  int const rows = step.program->code.size() <= short_program ? rows_together : 1;
+  text += fmt::format("#define POINTS_X {}\n#define POINTS_Y {}\n#define ROWS {}\n", points_x,
+                      points_y, rows);
   text += "#include \"kernels/system/extremes.cuh\"\n";
   return {.name = "extremes of terms", .text = std::move(text), .options = {"--fmad=false"}};
 }
@@ -81,6 +86,13 @@ std::int64_t ExtremesFinder<T>::Looked::whole(std::int64_t offset) const {
   for (std::size_t axis = 3; axis-- > 0;)
     index = index * piece.whole[axis] + at[axis] + piece.first[axis];
   return index;
+}
+
+template <class T>
+bool ExtremesFinder<T>::looks_at_points() const {
+  return std::ranges::all_of(programs_, [](StencilProgram const& program) {
+    return std::ranges::all_of(program.reach, [](auto reach) { return reach == 0; });
+  });
 }
 
 template <class T>
@@ -145,14 +157,17 @@ bool ExtremesFinder<T>::queue_compiled(Step<T>& step) {
   auto const& points = looked_.grid.points;
   auto const blocks_x = (points[0] + points_x - 1) / points_x;
   auto const blocks_y = (points[1] + points_y - 1) / points_y;
-  std::int64_t const most =
-      std::max<std::int64_t>(1, 16 * stream_.device().processors() / blocks_x);
-  auto const along_y = std::min(blocks_y, most);
-  Extent const blocks(
-      static_cast<unsigned>(blocks_x), static_cast<unsigned>(along_y),
-      static_cast<unsigned>(std::clamp<std::int64_t>(most / along_y, 1, points[2])));
   unsigned long long* keys = keys_.data();
   for (std::size_t g = 0; g < groups_.size(); ++g) {
+    // As many as run at a time.
+    std::int64_t const resident =
+        std::max(modules_[g]->resident_blocks("extremes", points_x * points_y), 1);
+    std::int64_t const most =
+        std::max<std::int64_t>(1, resident * stream_.device().processors() / blocks_x);
+    auto const along_y = std::min(blocks_y, most);
+    Extent const blocks(
+        static_cast<unsigned>(blocks_x), static_cast<unsigned>(along_y),
+        static_cast<unsigned>(std::clamp<std::int64_t>(most / along_y, 1, points[2])));
     modules_[g]->launch(
         stream_, "extremes", {.grid = blocks, .block = {points_x, points_y}}, arguments_of(step),
         keys, static_cast<long long>(looked_.planes[0]), static_cast<long long>(looked_.planes[1]),

@@ -1,8 +1,10 @@
 // The kernel `extremes`: the least and the greatest value of each result of a program over the grid,
 // and the first point where it is not finite. It stores nothing else: each component is read once.
 //
-// A thread keeps the extremes of its own points, a column's rows some way apart; warps, blocks and
-// the grid join theirs by the maximum of keys (extreme_keys.hpp), for which order does not matter.
+// A thread keeps the extremes of its own points, a column's rows some way apart, of which it has several
+// at a time: as many loads are under way, and one test tells that all values are finite. Past the last
+// row it takes that one again. Warps, blocks and the grid join theirs by the maximum of keys
+// (extreme_keys.hpp), for which order does not matter.
 
 #include "kernels/system/extreme_keys.hpp"
 #include "kernels/system/stage.cuh"
@@ -13,10 +15,13 @@ struct Found {
   Real least = 1 / Real(0), greatest = -1 / Real(0);
   unsigned long long non_finite = 0;
 
+  __device__ __forceinline__ void add_finite(Real value) {
+    least = fmin(least, value);
+    greatest = fmax(greatest, value);
+  }
   __device__ __forceinline__ void add(Real value, unsigned long long points_from_here) {
     if (value - value == 0) {
-      least = fmin(least, value);
-      greatest = fmax(greatest, value);
+      add_finite(value);
     } else if (points_from_here > non_finite) {
       non_finite = points_from_here;
     }
@@ -55,6 +60,54 @@ __device__ __forceinline__ void join(Found const (&found)[results], unsigned lon
     atomicMax(keys + n, of_block[n]);
 }
 
+/// The points of column (i, k) in row j and those `apart` from it and each other, `ROWS` in all, before row
+/// `end`.
+__device__ __forceinline__ void add_rows(StageArguments<Real> const& a, long long i, long long j,
+                                         long long k, long long apart, long long end,
+                                         Found (&found)[results]) {
+  auto const& points = a.place.points;
+  long long const line = points[0], plane = line * points[1];
+  auto const row_at = [&](int n) { return min(j + n * apart, end - 1); };
+  auto const offset_of = [&](long long row) { return i + row * line + k * plane; };
+  auto const point_at = [&](long long row) {
+    return Point{a.place, a.weights.fraction, {i, row, k}};
+  };
+  auto const add = [&](Real const(&result)[results], long long row) {
+    auto const from_here = static_cast<unsigned long long>(plane * points[2] - offset_of(row));
+#pragma unroll
+    for (int r = 0; r < results; ++r) found[r].add(result[r], from_here);
+  };
+  constexpr bool looks_beside = reach[0] + reach[1] + reach[2] > 0;
+  if (!looks_beside || (is_inside(points, point_at(row_at(0)).at) &&
+                        is_inside(points, point_at(row_at(ROWS - 1)).at))) {
+    Real result[ROWS][results];
+#pragma unroll
+    for (int n = 0; n < ROWS; ++n)
+      program(GlobalInside{point_at(row_at(n)), a, offset_of(row_at(n)), line, plane}, result[n]);
+    Real doubt = 0;  // or no number
+#pragma unroll
+    for (int n = 0; n < ROWS * results; ++n) {
+      Real const value = result[n / results][n % results];
+      doubt += value - value;
+    }
+    if (__builtin_expect(doubt == 0, 1)) {
+#pragma unroll
+      for (int n = 0; n < ROWS * results; ++n)
+        found[n % results].add_finite(result[n / results][n % results]);
+    } else {
+#pragma unroll
+      for (int n = 0; n < ROWS; ++n) add(result[n], row_at(n));
+    }
+  } else {
+#pragma unroll 1
+    for (int n = 0; n < ROWS; ++n) {
+      Real result[results];
+      program(GlobalAnywhere{point_at(row_at(n)), a}, result);
+      add(result, row_at(n));
+    }
+  }
+}
+
 }  // namespace gridstride::system
 
 /// `keys`: `keys_of_term` for each result, 0 at first. Points from `lower` on and before `upper` along
@@ -64,29 +117,20 @@ extern "C" __global__ void __launch_bounds__(POINTS_X* POINTS_Y)
              unsigned long long* keys, long long lower, long long upper, long long lower_across,
              long long upper_across) {
   using namespace gridstride::system;
-  auto const& points = a.place.points;
-  long long const line = points[0], plane = line * points[1];
-  auto const size = static_cast<unsigned long long>(plane * points[2]);
-  long long const i = static_cast<long long>(blockIdx.x) * POINTS_X + threadIdx.x;
+  long long begin[3] = {}, end[3] = {a.place.points[0], a.place.points[1], a.place.points[2]};
+  begin[dims - 1] = lower;
+  end[dims - 1] = upper;
+  if constexpr (dims > 1) {
+    begin[dims - 2] = lower_across;
+    end[dims - 2] = upper_across;
+  }
+  long long const i = begin[0] + static_cast<long long>(blockIdx.x) * POINTS_X + threadIdx.x;
+  long long const j = begin[1] + static_cast<long long>(blockIdx.y) * POINTS_Y + threadIdx.y;
+  long long const apart = static_cast<long long>(gridDim.y) * POINTS_Y;
   Found found[results];
-  for (long long k = blockIdx.z; k < points[2] && i < line; k += gridDim.z)
-    for (long long j = static_cast<long long>(blockIdx.y) * POINTS_Y + threadIdx.y; j < points[1];
-         j += static_cast<long long>(gridDim.y) * POINTS_Y) {
-      long long const offset = i + j * line + k * plane;
-      Point const point = {a.place, a.weights.fraction, {i, j, k}};
-      if (point.at[dims - 1] < lower || point.at[dims - 1] >= upper) continue;
-      if (dims > 1) {
-        long long const across = point.at[dims > 1 ? dims - 2 : 0];
-        if (across < lower_across || across >= upper_across) continue;
-      }
-      Real result[results];
-      if (is_inside(points, point.at))
-        program(GlobalInside{point, a, offset, line, plane}, result);
-      else
-        program(GlobalAnywhere{point, a}, result);
-#pragma unroll
-      for (int r = 0; r < results; ++r)
-        found[r].add(result[r], size - static_cast<unsigned long long>(offset));
-    }
+  if (i < end[0])
+    for (long long k = begin[2] + blockIdx.z; k < end[2]; k += gridDim.z)
+      for (long long row = j; row < end[1]; row += ROWS * apart)
+        add_rows(a, i, row, k, apart, end[1], found);
   join(found, keys);
 }

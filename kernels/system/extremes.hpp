@@ -31,6 +31,8 @@ class ExtremesFinder {
                  std::span<equations::Term const> of);
 
   std::size_t size() const { return programs_.size(); }
+  /// Whether terms read unknowns at their own point alone.
+  bool looks_at_points() const;
   /// Queues a look at all terms. `step` says inputs, clock, fraction and what was found beforehand;
   /// `scratch` is an array over the grid, `variant` that of the evaluations. With `planes` the step says
   /// a piece of the grid, too, of which those from the first number on and before the second one, along
