@@ -32,7 +32,8 @@ RankSteps<T>::RankSteps(Stream const& stream, SweepPlan const& plan, NextPass ne
       stream_(stream),
       queued_(stream.device()),
       ranks_(ranks),
-      own_(plan.owned_by(ranks.rank())) {
+      own_(plan.owned_by(ranks.rank())),
+      lane_of_halos_(stream) {
   if (plan.ranks != ranks.count())
     throw std::invalid_argument("a plan for another number of ranks than there are");
   if (plan.slabs() > 1 && plan.least_planes() < plan.rank_halo())
@@ -61,12 +62,6 @@ RankSteps<T>::RankSteps(Stream const& stream, SweepPlan const& plan, NextPass ne
   }
   if (plan.by_stages)
     for (int side = 0; side < 2; ++side) edges_.emplace_back(stream.device());
-}
-
-template <class T>
-std::span<T> RankSteps<T>::planes_of(std::size_t buffer, Planes const& planes) {
-  std::int64_t const place = planes.lower - own_.lower + plan_.rank_halo();
-  return buffers_[buffer].span().subspan(values(place), values(planes.count()));
 }
 
 template <class T>
@@ -128,14 +123,16 @@ void RankSteps<T>::run(std::span<T* const> arrays, std::int64_t steps, Pass cons
   if (!edges_.empty()) opened_.links->let_go(stream_);
 }
 
-/// The halos of the next trip are those that are looked at.
+/// The halos of the next trip are those that are looked at, or exchanged meanwhile.
 template <class T>
-void RankSteps<T>::look(std::span<T* const> arrays, Pass const& at) {
+void RankSteps<T>::look(std::span<T* const> arrays, LooksAt planes, Pass const& at) {
   if (plan_.shape.in_place)
     throw std::logic_error("a look would write over the state of steps that are made in place");
   run(arrays, 0, at);
+  if (planes == LooksAt::own && can_exchange_beside()) lane_of_halos_.go_beside();
   if (!halos_there_ && !halos_started_) start_halos();
-  take_halos();
+  bring_halos();
+  if (planes == LooksAt::beside) take_halos();
   halos_there_ = true;
   auto window = window_of(held(), own_);
   set_arrays(window, held());
@@ -392,8 +389,9 @@ void RankSteps<T>::start_halo(int side, std::vector<std::size_t> const& buffers,
 
 template <class T>
 void RankSteps<T>::start_halos() {
-  for (int const side : {0, 1}) start_halo(side, state_, stream_);
-  opened_.links->let_go(stream_);
+  lane_of_halos_.follow();
+  for (int const side : {0, 1}) start_halo(side, state_, lane_of_halos_.stream());
+  if (!lane_of_halos_.is_beside()) opened_.links->let_go(stream_);
   halos_started_ = true;
 }
 
@@ -410,19 +408,22 @@ RankLinks::Arrival RankSteps<T>::arrival_of(int side, Stream& stream) {
   return arrival;
 }
 
-template <class T>
-void RankSteps<T>::finish_halos(std::span<RankLinks::Arrival const> arrivals) {
-  Timer const timer;
-  opened_.links->finish(arrivals);
-  report_.seconds_exchange += timer.seconds();
-}
-
 /// Before something else than the next steps changes the state or looks at it.
 template <class T>
 void RankSteps<T>::take_halos() {
+  bring_halos();
+  if (!lane_of_halos_.is_beside()) return;
+  lane_of_halos_.lead();
+  opened_.links->let_go(stream_);
+}
+
+/// Queues what brings halos that were started.
+template <class T>
+void RankSteps<T>::bring_halos() {
   if (!halos_started_) return;
-  finish_halos(std::array{arrival_of(0, stream_), arrival_of(1, stream_)});
-  for (int const side : {0, 1}) turn_halo(side, stream_);
+  Stream& stream = lane_of_halos_.stream();
+  finish_halos(std::array{arrival_of(0, stream), arrival_of(1, stream)});
+  for (int const side : {0, 1}) turn_halo(side, stream);
   if (strips_) exchange_strips();
   halos_started_ = false;
 }

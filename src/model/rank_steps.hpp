@@ -14,6 +14,7 @@
 #include "core/ranks.hpp"
 #include "core/stream.hpp"
 #include "core/timer.hpp"
+#include "model/halo_lane.hpp"
 #include "model/rank_slabs.hpp"
 #include "model/rank_texts.hpp"
 #include "model/strip_halos.hpp"
@@ -43,6 +44,9 @@
 ///     looks at      0, 1 and 2 of pass n for 1(n + 1); 2(n), 3(n) and the upper neighbour's 0(n) for
 ///                   3(n + 1)
 ///
+/// What looks at a rank's own planes after a trip, as for the next step's size, goes on while the halos of
+/// the next one are exchanged on a stream of their own.
+///
 /// Steps of several stages that are made one by one have an exchange for each stage, where kernels make
 /// any planes by themselves. Those that are sent, and look at what has come, have streams of their own
 /// beside all others, which need nothing of another rank:
@@ -70,7 +74,7 @@ class RankSteps final : public WindowSteps<T> {
   RankSteps(Stream const& stream, SweepPlan const& plan, NextPass next, Ranks& ranks);
 
   void run(std::span<T* const> arrays, std::int64_t steps, Pass const& pass) override;
-  void look(std::span<T* const> arrays, Pass const& at) override;
+  void look(std::span<T* const> arrays, LooksAt planes, Pass const& at) override;
   void settle() override;
   void renew() override { renewed_ = true; }
   std::vector<NamedText> texts() override;
@@ -137,17 +141,30 @@ class RankSteps final : public WindowSteps<T> {
   void start_halo(int side, std::vector<std::size_t> const& buffers, Stream& stream);
   void start_halos();
   RankLinks::Arrival arrival_of(int side, Stream& stream);
-  void finish_halos(std::span<RankLinks::Arrival const> arrivals);
+  void finish_halos(std::span<RankLinks::Arrival const> arrivals) {
+    Timer const timer;
+    opened_.links->finish(arrivals);
+    report_.seconds_exchange += timer.seconds();
+  }
   void open_gate(int side, Part const& part, Stream& stream);
   void turn_halo(int side, Stream& stream);
   void take_halos();
+  void bring_halos();
+  /// Whether halos of whole trips can be exchanged beside what `stream_` has.
+  bool can_exchange_beside() const {
+    return stream_.backend() == Backend::cuda && parts_.empty() && edges_.empty() && !strips_ &&
+           !plan_.on_chip;
+  }
   void exchange_strips();
   void move_slabs(bool out);
 
   std::size_t values(std::int64_t planes) const {
     return static_cast<std::size_t>(planes * plan_.shape.plane_values());
   }
-  std::span<T> planes_of(std::size_t buffer, Planes const& planes);
+  std::span<T> planes_of(std::size_t buffer, Planes const& planes) {
+    std::int64_t const place = planes.lower - own_.lower + plan_.rank_halo();
+    return buffers_[buffer].span().subspan(values(place), values(planes.count()));
+  }
 
   Stream stream_;
   Event queued_;  // on it
@@ -169,6 +186,7 @@ class RankSteps final : public WindowSteps<T> {
   std::vector<Part> parts_;     // or none
   std::vector<Stream> lanes_;   // that these go on
   std::size_t lane_ = 0;        // that the next one goes on
+  HaloLane lane_of_halos_;      // of trips without parts; beside the steps once these are looked at
   std::optional<Gate> gate_;
   std::vector<Edge> edges_;  // of both sides, or none
   bool in_parts_ = false;    // parts come after all that `stream_` has

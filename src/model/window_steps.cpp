@@ -10,7 +10,7 @@
 namespace gridstride {
 
 template <class T>
-void WindowSteps<T>::look(std::span<T* const>, Pass const&) {
+void WindowSteps<T>::look(std::span<T* const>, LooksAt, Pass const&) {
   throw std::logic_error("a look at a state whose arrays are all here");
 }
 

@@ -45,6 +45,9 @@ struct Window {
 
 /// Makes the steps of a state whose arrays lie in the host's memory. The bits do not depend on how
 /// it cuts the grid. Instantiated for float and double.
+/// The planes that a look is at: a process's own, or those beside them, too.
+enum class LooksAt { own, beside };
+
 template <class T>
 class WindowSteps {
  public:
@@ -64,9 +67,9 @@ class WindowSteps {
   /// Of several ranks all call it, with arrays on the first one.
   virtual void run(std::span<T* const> arrays, std::int64_t steps, Pass const& pass) = 0;
   /// Queues a look at the state as it is after `run`: a pass that has nothing to make, at all planes that
-  /// this process is to answer for, and those beside them that a trip looks at. What it leaves in `out` is
-  /// lost. Of several ranks all call it, with the arrays that `run` takes.
-  virtual void look(std::span<T* const> arrays, Pass const& at);
+  /// this process is to answer for and, unless it looks at these alone, those beside them that a trip looks
+  /// at. What it leaves in `out` is lost. Of several ranks all call it, with the arrays that `run` takes.
+  virtual void look(std::span<T* const> arrays, LooksAt planes, Pass const& at);
   /// Work queued on the stream after this finds in the arrays what `run` has queued done.
   virtual void settle() = 0;
   /// The arrays, once settled, have got other values than `run` has given them.

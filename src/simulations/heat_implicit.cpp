@@ -234,7 +234,7 @@ class ImplicitHeat final : public TimeStepping<T> {
     if (steps > 0)
       this->sweep_->run(arrays, steps, pass);
     else
-      this->sweep_->look(arrays, pass);
+      this->sweep_->look(arrays, LooksAt::beside, pass);
   }
 
   /// With the planes beside a rank's own.

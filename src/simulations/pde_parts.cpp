@@ -105,7 +105,8 @@ std::vector<system::Extremes> SystemParts<T>::look(WindowSteps<T>& steps,
                                                    StabilityFinder<T>& finder, Ahead const& ahead) {
   refresh_sides({.sides = {1, 0, 0}});
   std::vector<system::Extremes> found;
-  steps.look(arrays(), [&](Stream&, Window<T> const& window) {
+  auto const planes = finder.looks_at_points() ? LooksAt::own : LooksAt::beside;
+  steps.look(arrays(), planes, [&](Stream&, Window<T> const& window) {
     Part const part{window.grid, window.first};
     auto step = evaluation(part, std::span(window.in).first(of_.evolved.size()));
     step.clock = of_.clock.device();
@@ -121,7 +122,7 @@ std::string SystemParts<T>::reason_to_end(WindowSteps<T>& steps, StopTest<T>& st
                                           evaluate::DeviceClock const* now) {
   refresh_sides({.sides = {1, 0, 0}});
   std::string reason;
-  steps.look(arrays(), [&](Stream&, Window<T> const& window) {
+  steps.look(arrays(), LooksAt::beside, [&](Stream&, Window<T> const& window) {
     Part const part{window.grid, window.first};
     auto const components = of_.evolved.size();
     MomentPlanes<T> moment{.time = time,

@@ -48,7 +48,7 @@ void SlopeParts<T>::within(bool makes_step, std::function<void()> const& work) {
   if (makes_step)
     steps_.run(this->arrays(), 1, pass);
   else
-    steps_.look(this->arrays(), pass);
+    steps_.look(this->arrays(), LooksAt::beside, pass);
 }
 
 template <class T>

@@ -47,6 +47,10 @@ class StabilityFinder {
                              : ahead_.size() > 0 ? 8
                                                  : 64};
   }
+  /// Whether what is found at a point follows from the fields there alone.
+  bool looks_at_points() const {
+    return linearisation_->operands().empty() && extremes_.looks_at_points();
+  }
   /// How waves grow where that follows from the present fields, or from the place.
   std::vector<equations::Linearisation::WaveGrowth> wave_growths(
       std::vector<system::Input<T>> const& inputs, evaluate::DeviceClock const* clock) {

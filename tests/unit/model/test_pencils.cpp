@@ -48,7 +48,7 @@ TEST(Pencils, AreLookedAtWithTheirHalos) {
       auto const whole = test::pencil_values(shape.grid.size());
       auto values = ranks.is_first() ? whole : std::vector<double>();
       double* const arrays[] = {values.data()};
-      steps.look(arrays, [&](Stream&, Window<double> const& window) {
+      steps.look(arrays, LooksAt::beside, [&](Stream&, Window<double> const& window) {
         Planes const held = plan.held_by(ranks.rank());
         EXPECT_EQ(window.first, held.lower);
         EXPECT_EQ(window.grid.points[2], held.count());

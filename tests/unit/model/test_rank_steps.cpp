@@ -105,7 +105,7 @@ TEST(RankSteps, AreLookedAtBetween) {
           values.push_back(static_cast<double>(i + 1));
         double* const arrays[] = {values.data()};
         auto const expect = [&](double factor) {
-          steps.look(arrays, [&](Stream&, Window<double> const& window) {
+          steps.look(arrays, LooksAt::beside, [&](Stream&, Window<double> const& window) {
             Planes const own = plan.owned_by(ranks.rank());
             EXPECT_EQ(window.first + window.made[0], own.lower);
             EXPECT_EQ(window.first + window.made[1], own.upper);
