@@ -1,10 +1,11 @@
 // Steps of waves on the host.
 //
 // `reference` is the formula of star_point.cuh at every point in turn: the oracle.
-// `threads` shares whole rows (lines along x) among the threads. A row that is no nearer to a side
-// than the radius runs branch-free loops over its inner points, which the compiler vectorises; ends
-// of rows and rows near a side go through the reference's formula. It moves in, previous and out
-// once each, 3·sizeof(T) bytes a point: the rows above and below come from the caches.
+// `threads` shares whole rows (lines along x) of the planes that are wanted among the threads. A row
+// that is no nearer to a side than the radius runs branch-free loops over its inner points, which
+// the compiler vectorises; ends of rows and rows near a side go through the reference's formula. It
+// moves in, previous and out once each, 3·sizeof(T) bytes a point: the rows above and below come
+// from the caches.
 
 #include <algorithm>
 #include <cmath>
@@ -12,6 +13,7 @@
 #include "kernels/star/rows.hpp"
 #include "kernels/support/parallel_for.hpp"
 #include "kernels/support/vector_widths.hpp"
+#include "kernels/support/wanted_lines.hpp"
 
 namespace gridstride::star {
 
@@ -82,7 +84,9 @@ template <class T>
 void host_threads(Stream&, int dims, int radius, LeapfrogArguments<T> const& a) {
   with_shape(dims, radius, [&](auto rank, auto reach) {
     auto const [nx, ny, nz] = a.points;
-    parallel_for(ny * nz, 8 * nx, [&, nx = nx, ny = ny](std::int64_t line) {
+    auto const [first, count] = wanted_lines(rank(), a.points, a.made);
+    parallel_for(count, 8 * nx, [&, first = first, nx = nx, ny = ny](std::int64_t n) {
+      long long const line = first + n;
       long long const j = line % ny, k = line / ny;
       long long const middle[3] = {nx / 2, j, k};
       bool const whole = nx > 2 * reach() && is_inside<rank(), reach()>(a, middle);

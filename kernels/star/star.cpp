@@ -268,7 +268,10 @@ void leapfrog_repeatedly(Stream& stream, LeapfrogStep<T> step, WaveArrays<T>& ar
     std::swap(arrays.now, arrays.spare[0]);
     std::swap(arrays.before, arrays.spare[1]);
   }
+  auto const made = step.made;
   for (; steps > 0; --steps) {
+    step.made =
+        steps == 1 ? made : std::array<std::int64_t, 2>{};  // the next may look at any plane
     step.in = arrays.now;
     step.previous = step.out = arrays.before;
     leapfrog(stream, step, chosen);

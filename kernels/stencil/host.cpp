@@ -1,16 +1,18 @@
 // The diffusion stencil on the host.
 //
 // `reference` is the formula of diffusion_point.cuh at every point in turn: the oracle.
-// `threads` shares whole rows (lines along x) among the threads. A row that lies on no side runs a
-// branch-free loop over its inner points, which the compiler vectorises; ends of rows and rows on a
-// side go through the reference's formula. It moves in and out once each (the rows above and below
-// come from the caches), and the read that a cache makes of a line before it is written.
+// `threads` shares whole rows (lines along x) of the planes that are wanted among the threads. A row
+// that lies on no side runs a branch-free loop over its inner points, which the compiler vectorises;
+// ends of rows and rows on a side go through the reference's formula. It moves in and out once each
+// (the rows above and below come from the caches), and the read that a cache makes of a line before
+// it is written.
 
 #include <algorithm>
 
 #include "kernels/stencil/rows.hpp"
 #include "kernels/support/parallel_for.hpp"
 #include "kernels/support/vector_widths.hpp"
+#include "kernels/support/wanted_lines.hpp"
 
 namespace gridstride::stencil {
 
@@ -102,7 +104,9 @@ void host_threads(Stream&, int dims, DiffusionArguments<T> const& arguments) {
     auto const update = [&](long long i, long long j, long long k) {
       a.out[i + nx * (j + ny * k)] = update_point<rank(), variable()>(a, i, j, k);
     };
-    parallel_for(ny * nz, 2 * nx, [&, nx = nx, ny = ny, nz = nz](std::int64_t line) {
+    auto const [first, count] = wanted_lines(rank(), a.points, a.made);
+    parallel_for(count, 2 * nx, [&, first = first, nx = nx, ny = ny, nz = nz](std::int64_t n) {
+      long long const line = first + n;
       long long const j = line % ny, k = line / ny;
       bool const inside =
           (rank() < 2 || (j > 0 && j < ny - 1)) && (rank() < 3 || (k > 0 && k < nz - 1));

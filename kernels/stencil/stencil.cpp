@@ -25,11 +25,12 @@ T* alternate(DiffusionArguments<T> arguments, Repeat<T> const& repeat, Pass cons
   return arguments.out;
 }
 
-/// The function of a row that makes one step at a time.
+/// The function of a row that makes one step at a time. The next one may look at any plane.
 template <auto one_step, class T>
 T* one_by_one(Stream& stream, int dims, DiffusionArguments<T> const& arguments,
               Repeat<T> const& repeat) {
-  return alternate(arguments, repeat, [&](auto const& pass, std::int64_t) {
+  return alternate(arguments, repeat, [&](auto pass, std::int64_t left) {
+    if (left > 1) pass.made[0] = 0, pass.made[1] = pass.points[dims - 1];
     one_step(stream, dims, pass);
     return 1;
   });

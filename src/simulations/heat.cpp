@@ -287,6 +287,9 @@ class Heat final : public StagedStepping<T> {
       step.terms[i] = {part.arrays[static_cast<std::size_t>(array)], weight};
     }
     place(step, part.first, part.cut, step.in);
+    // What comes out beyond, next to where the grid goes on, is wrong.
+    auto const planes = part.grid.points[static_cast<std::size_t>(grid_.dims - 1)];
+    step.made = {part.cut[0] ? 1 : 0, planes - (part.cut[1] ? 1 : 0)};
     stencil::diffuse(stream, step, chosen_);
   }
 

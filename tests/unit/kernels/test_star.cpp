@@ -1,9 +1,12 @@
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <stdexcept>
 #include <utility>
+#include <vector>
 
 #include "kernels/star/star.hpp"
 #include "support/star_cases.hpp"
@@ -188,6 +191,47 @@ TEST(Star, RepeatedStepsAreThoseOneByOne) {
   }
   EXPECT_EQ(std::vector<double>(arrays.now, arrays.now + 5), now);
   EXPECT_EQ(std::vector<double>(arrays.before, arrays.before + 5), before);
+}
+
+/// Of some planes of a grid; `threads` makes no others.
+TEST(Star, MakesThePlanesThatAreWanted) {
+  Stream stream(Device::open(Backend::cpu));
+  for (auto one : test::star_cases()) {
+    one.in_place = false;
+    std::int64_t const planes = one.grid.points[one.grid.dims - 1], line = one.grid.size() / planes;
+    test::StarProblem<double> problem(stream, one);
+    auto step = problem.step();
+    std::vector<double> const poison(static_cast<std::size_t>(one.grid.size()),
+                                     std::numeric_limits<double>::quiet_NaN());
+    for (std::int64_t const steps : {1, 2, 3})
+      for (auto const& row : star::variants<double>()) {
+        if (row.backend != Backend::cpu) continue;
+        auto const run = [&](std::array<std::int64_t, 2> const& made) {
+          step.made = made;
+          std::vector<double> now(step.in, step.in + poison.size()),
+              before(step.previous, step.previous + poison.size()), out = poison;
+          star::WaveArrays<double> arrays = {now.data(), before.data(), {}};
+          if (steps > 1) {
+            star::leapfrog_repeatedly(stream, step, arrays, steps, {row.name});
+            return std::vector<double>(arrays.now, arrays.now + poison.size());
+          }
+          auto single = step;
+          single.out = out.data();
+          star::leapfrog(stream, single, row.name);
+          return out;
+        };
+        auto const expected = run({}), found = run({planes / 3, planes - planes / 3});
+        for (std::int64_t i = 0; i < one.grid.size(); ++i) {
+          bool const is_wanted = i / line >= planes / 3 && i / line < planes - planes / 3;
+          auto const at = static_cast<std::size_t>(i);
+          if (is_wanted) {
+            EXPECT_EQ(found[at], expected[at]) << row.name << ", " << steps << one.text();
+          } else if (steps == 1 && one.grid.dims > 1 && row.name == "threads") {
+            EXPECT_TRUE(std::isnan(found[at])) << one.text();
+          }
+        }
+      }
+  }
 }
 
 TEST(Star, ChoosesSingleStepsOnTheHost) {

@@ -1,7 +1,11 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "kernels/stencil/stencil.hpp"
 #include "support/stencil_cases.hpp"
@@ -155,6 +159,46 @@ TEST(Stencil, RepeatedStepsTakeASourceAndAField) {
   step.in = std::exchange(step.out, const_cast<double*>(step.in));
   stencil::diffuse(stream, step);
   EXPECT_EQ(std::vector<double>(step.out, step.out + one.grid.size()), twice);
+}
+
+/// What so many steps make of a step's `in`, beside what they leave as it is.
+std::vector<double> run_from(Stream& stream, DiffusionStep<double> const& step, std::size_t size,
+                             std::int64_t steps, std::string_view variant) {
+  std::vector<double> first(step.in, step.in + size),
+      second(size, std::numeric_limits<double>::quiet_NaN());
+  auto const* const end =
+      stencil::diffuse_repeatedly(stream, step, first.data(), second.data(), steps, {variant});
+  return {end, end + size};
+}
+
+/// Of some planes of a grid; `threads` makes no others.
+TEST(Stencil, MakesThePlanesThatAreWanted) {
+  Stream stream(Device::open(Backend::cpu));
+  for (auto const& one : test::repeated_cases(false)) {
+    test::StencilProblem<double> problem(stream, one);
+    auto const size = static_cast<std::size_t>(one.grid.size());
+    auto step = problem.step();
+    std::int64_t const planes = one.grid.points[one.grid.dims - 1], line = one.grid.size() / planes;
+    for (std::array<std::int64_t, 2> const made :
+         {std::array{std::int64_t{1}, planes - 1}, {0, 1}, {planes - 1, planes}})
+      for (std::int64_t const steps : {1, 2, 3})
+        for (auto const& row : stencil::variants<double>()) {
+          if (row.backend != Backend::cpu) continue;
+          step.made = {};
+          auto const expected = run_from(stream, step, size, steps, row.name);
+          step.made = made;
+          auto const found = run_from(stream, step, size, steps, row.name);
+          for (std::int64_t i = 0; i < one.grid.size(); ++i) {
+            bool const is_wanted = i / line >= made[0] && i / line < made[1];
+            auto const at = static_cast<std::size_t>(i);
+            if (is_wanted) {
+              EXPECT_EQ(found[at], expected[at]) << row.name << ", " << steps << one.text();
+            } else if (steps == 1 && one.grid.dims > 1 && row.name == "threads") {
+              EXPECT_TRUE(std::isnan(found[at])) << one.text();
+            }
+          }
+        }
+  }
 }
 
 TEST(Stencil, ChoosesSingleStepsOnTheHost) {
