@@ -308,11 +308,13 @@ double seconds_of_step(SweepPlan const& plan, RankRates const& rates, std::int64
   double const made =
       passes * shape.fused_steps * shape.values_per_update * planes * strip * line / rates.memory;
   auto const sent = 2.0 * shape.arrays * static_cast<double>(halo) * line;
+  int const exchanges = plan.by_stages ? shape.stages : 1;
   double exchanged = 0;
-  if (has_slabs) exchanged += rates.exchange + sent * strip / rates.link;
+  if (has_slabs) exchanged += exchanges * rates.exchange + sent * strip / rates.link;
   if (has_strips) exchanged += rates.exchange + sent * held / rates.link;
-  bool const in_parts = !has_strips && steps == shape.fused_steps && plan.parts > 1;
-  return (in_parts ? std::max(made, exchanged) : made + exchanged) / static_cast<double>(steps);
+  bool const meanwhile =
+      plan.by_stages || (!has_strips && steps == shape.fused_steps && plan.parts > 1);
+  return (meanwhile ? std::max(made, exchanged) : made + exchanged) / static_cast<double>(steps);
 }
 
 /// The steps that take the least, whole passes where there are several.

@@ -35,8 +35,11 @@ std::shared_ptr<advection::LookAhead<T>> look_ahead_of(config::RunConfig const& 
                                                        Device const& device,
                                                        std::optional<SweepPlan> const& plan) {
   if (!advection::velocity_changes(run)) return nullptr;
-  std::optional<Planes> own;
-  if (plan) own = plan->owned_by(ranks().rank());
+  std::optional<Brick> own;
+  if (plan) {
+    own = {.planes = plan->owned_by(ranks().rank())};
+    if (plan->strips.count > 1) own->across = plan->strips.own;
+  }
   return std::make_shared<advection::LookAhead<T>>(run, device, own);
 }
 
@@ -174,8 +177,18 @@ class Advection final : public StagedStepping<T> {
       for (int side = 0; side < 2; ++side)
         step.sides[axis][side].inflow = this->faces_[axis][side].at(first);
     }
+    place_ends(step, slowest, cut);
+    auto const& strips = this->sweep_->plan().strips;
+    if (strips.count == 1) return;
+    bool const around = this->sweep_->plan().shape.periodic_across;
+    place_ends(step, slowest - 1,
+               {around || strips.held.lower > 0, around || strips.held.upper < strips.points});
+  }
+
+  /// Where the grid goes on along an axis.
+  static void place_ends(advect::AdvectionStep<T>& step, int axis, std::array<bool, 2> const& cut) {
     for (int side = 0; side < 2; ++side) {
-      auto& of_side = step.sides[slowest][side];
+      auto& of_side = step.sides[axis][side];
       of_side.cut = cut[side];
       of_side.periodic = of_side.periodic && !cut[0] && !cut[1];
     }

@@ -81,11 +81,11 @@ void join(Ranks& ranks, std::vector<reduce::Moments<T>>& found) {
 
 template <class T>
 LookAhead<T>::LookAhead(config::RunConfig const& run, Device const& device,
-                        std::optional<Planes> const& own)
+                        std::optional<Brick> const& own)
     : stream_(device),
       grid_(run.grid),
-      is_shared_(own.has_value()),
-      part_(own ? planes_of(own->lower, own->count()) : grid_),
+      own_(own),
+      part_(own ? part_of(*own) : grid_),
       scheme_(scheme_of(run)),
       reduce_variant_(run.kernels.at("reduce")),
       safety_(run.time.safety),
@@ -96,8 +96,9 @@ LookAhead<T>::LookAhead(config::RunConfig const& run, Device const& device,
   if (run.time.step) step_ = found_by_first(run, [&] { return time_step(run, {}); });
   for (int axis = 0; axis < grid_.dims; ++axis) {
     auto const& velocity = parameters_of(run).velocity[axis].expression;
-    auto const formula =
-        is_shared_ ? evaluate::by_index(velocity, grid_, grid_.dims - 1) : velocity;
+    auto formula = velocity;
+    if (own) formula = evaluate::by_index(formula, grid_, grid_.dims - 1);
+    if (has_strips()) formula = evaluate::by_index(formula, grid_, grid_.dims - 2);
     Component component{axis, evaluate::Program(stream_, formula, run.kernels.at("evaluate"))};
     if (velocity.depends_on(expression::time_variable)) {
       components_.push_back(std::move(component));
@@ -194,19 +195,39 @@ void LookAhead<T>::fetch(std::size_t count) {
   found_.resize(count);
   copy_async(std::span(found_), moments_.span().first(count), stream_);
   stream_.synchronize();
-  if (is_shared_) join(ranks(), found_);
+  if (own_) join(ranks(), found_);
 }
 
-/// Some planes of the grid, for programs of a grid that is shared.
+/// Some points of the grid, for programs of a grid that is shared.
 template <class T>
-Grid LookAhead<T>::planes_of(std::int64_t first, std::int64_t count) const {
-  if (!is_shared_) return grid_;
+Grid LookAhead<T>::part_of(Brick const& brick) const {
   Grid part = grid_;
-  auto const slowest = static_cast<std::size_t>(grid_.dims - 1);
-  part.points[slowest] = count;
-  part.origin[slowest] = static_cast<double>(first);
-  part.spacing[slowest] = 1;
+  auto const cut = [&](int axis, Planes const& points) {
+    auto const a = static_cast<std::size_t>(axis);
+    part.points[a] = points.count();
+    part.origin[a] = static_cast<double>(points.lower);
+    part.spacing[a] = 1;
+  };
+  cut(grid_.dims - 1, brick.planes);
+  if (has_strips()) cut(grid_.dims - 2, brick.across);
   return part;
+}
+
+/// The grid in parts no larger than that which this process looks at, whose values lie together.
+template <class T>
+std::vector<Grid> LookAhead<T>::all_parts() const {
+  if (!own_) return {grid_};
+  auto const slowest = static_cast<std::size_t>(grid_.dims - 1);
+  std::int64_t const planes = grid_.points[slowest];
+  std::int64_t const points = has_strips() ? grid_.points[slowest - 1] : 1;
+  std::int64_t const some_planes = has_strips() ? 1 : part_.points[slowest];
+  std::int64_t const some_points = has_strips() ? part_.points[slowest - 1] : 1;
+  std::vector<Grid> parts;
+  for (std::int64_t plane = 0; plane < planes; plane += some_planes)
+    for (std::int64_t point = 0; point < points; point += some_points)
+      parts.push_back(part_of({{plane, std::min(plane + some_planes, planes)},
+                               {point, std::min(point + some_points, points)}}));
+  return parts;
 }
 
 template <class T>
@@ -235,16 +256,15 @@ void LookAhead<T>::refuse(std::size_t sample) {
 /// What a component is at a time where it is fastest, or at the first point where it is no number.
 template <class T>
 std::string LookAhead<T>::describe(Component const& component, double time) {
-  auto const slowest = static_cast<std::size_t>(grid_.dims - 1);
-  std::int64_t const planes = grid_.points[slowest], line = grid_.face_size(grid_.dims - 1);
   std::vector<T> values(static_cast<std::size_t>(grid_.size()));
-  for (std::int64_t first = 0; first < planes; first += part_.points[slowest]) {
-    Grid const part = planes_of(first, std::min(part_.points[slowest], planes - first));
+  std::size_t place = 0;
+  for (Grid const& part : all_parts()) {
     auto const size = static_cast<std::size_t>(part.size());
     evaluate::evaluate(stream_, component.program, part, clock_.data(), time, values_.span());
-    copy_async(std::span(values).subspan(static_cast<std::size_t>(first * line), size),
-               std::as_const(values_).span().first(size), stream_);
+    copy_async(std::span(values).subspan(place, size), std::as_const(values_).span().first(size),
+               stream_);
     stream_.synchronize();
+    place += size;
   }
   auto at = std::ranges::find_if_not(values, [](T value) { return std::isfinite(value); });
   if (at == values.end())

@@ -29,9 +29,9 @@ namespace gridstride::advection {
 template <class T>
 class LookAhead {
  public:
-  /// With `own` planes, it looks at these, and knows from the other ranks what is at theirs.
+  /// With points of its `own`, it looks at these, and knows from the other ranks what is at theirs.
   LookAhead(config::RunConfig const& run, Device const& device,
-            std::optional<Planes> const& own = {});
+            std::optional<Brick> const& own = {});
 
   /// A `StepRule`: up to 32 steps. Throws `NumericalError` for a velocity that is not finite, and
   /// where a step that the config gives is over the limit.
@@ -54,15 +54,17 @@ class LookAhead {
   void queue_samples();
   void queue(Component const& component, double time, std::size_t place);
   void fetch(std::size_t count);
-  Grid planes_of(std::int64_t first, std::int64_t count) const;
+  bool has_strips() const { return own_ && own_->across.count() > 0; }
+  Grid part_of(Brick const& brick) const;
+  std::vector<Grid> all_parts() const;
   std::array<double, 3> speeds_at(std::size_t sample) const;
   std::string describe(Component const& component, double time);
   [[noreturn]] void refuse(std::size_t sample);
 
   Stream stream_;
   Grid grid_;
-  bool is_shared_;  // by several ranks
-  Grid part_;       // of the grid, that this process looks at
+  std::optional<Brick> own_;  // of several ranks
+  Grid part_;                 // of the grid, that this process looks at
   FluxScheme const& scheme_;
   std::string reduce_variant_;
   std::optional<double> step_;  // that the config gives (s)

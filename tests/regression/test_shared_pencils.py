@@ -4,8 +4,8 @@ import json
 import struct
 
 import support
-from support import BAD_INPUT
-from shared import CHANGES, NeedsGpu, REACTION, SIDES_IN_TIME, Shared, advection, heat, pde, wave
+from support import BAD_INPUT, FAILED
+from shared import CHANGES, NeedsGpu, REACTION, SIDES_IN_TIME, Shared, TURNING, advection, heat, pde, wave
 
 
 class Pencils(Shared):
@@ -79,6 +79,42 @@ class Pencils(Shared):
             wave(grid={"points": [22, 27]}, boundary={"x": "periodic", "y": "periodic"}, precision="float32",
                  parameters={"speed": 1, "order": 4, "ricker": sources, "source": "sin(20*t)*x"}), (3, 2))
 
+    def test_flows(self):
+        for n, (scheme, sides) in enumerate((("weno5", {"x": {"lower": {"dirichlet": "y"}, "upper": "outflow"}, "y": "periodic"}),
+                                             ("weno5", {"x": "periodic", "y": {"dirichlet": "x*t"}}),
+                                             ("lax_wendroff", {"x": "outflow", "y": {"dirichlet": "1 + x"}}),
+                                             ("lax_wendroff", {"x": "periodic", "y": "periodic"}),
+                                             ("upwind", {"x": "periodic", "y": "outflow"}))):
+            for velocity in ({"x": 0.7, "y": -1}, {"x": "y - 0.4", "y": "0.5 - x*y"}, {"x": -0.2, "y": "1 + y"}):
+                self.assert_shared_by(
+                    advection(scheme, grid={"points": [41, 37]}, boundary=sides, parameters={"velocity": velocity},
+                              time={"end": 0.05, "scheme": scheme}, precision=("float64", "float32")[n % 2]),
+                    (2, 2), ((4, 1), (1, 3), (3, 2))[n % 3])
+
+    def test_flows_that_turn(self):
+        """Steps follow the velocities of all ranks, or are as long as the file says."""
+        for scheme, step in (("weno5", "auto"), ("lax_wendroff", 0.002), ("upwind", "auto")):
+            self.assert_shared_by(
+                advection(scheme, parameters={"velocity": TURNING}, grid={"points": [40, 43]},
+                          boundary={"x": {"dirichlet": "sin(20*t)*y"}, "y": "periodic"},
+                          time={"scheme": scheme, "end": 0.05, "step": step}), (2, 2), (4, 1), (3, 2))
+
+    def test_flows_in_3d(self):
+        for n, scheme in enumerate(("weno5", "lax_wendroff", "upwind")):
+            self.assert_shared_by(
+                advection(scheme, grid={"points": [6, 29, 30]}, initial={"u": "x*y + z"}, time={"end": 0.02, "scheme": scheme},
+                          boundary={"x": "periodic", "y": ("outflow", "periodic")[n % 2], "z": {"dirichlet": "x*t + y"}},
+                          precision=("float64", "float32")[n % 2],
+                          parameters={"velocity": {"x": 0.3, "y": "z*t - 0.4", "z": "0.5 - y"}}), (2, 2), (3, 1))
+
+    def test_what_a_flow_fails_in_is_told_once(self):
+        velocity = {"x": 1, "y": "if(abs(t - 0.03885) < 0.0012, log(x - 0.7), 1)"}
+        file = self.write("case.yaml", advection("upwind", parameters={"velocity": velocity}, device=self.DEVICE))
+        _, alone = self.call("run", file, "--output", "one", "--quiet", code=FAILED)
+        _, err = self.on_ranks(4, "run", file, "--output", "four", "--quiet", "--set", "ranks=[2,2]", code=FAILED)
+        self.assertEqual((alone.count("velocity.y is"), err.count("velocity.y is")), (1, 1), err)
+        self.assertIn(alone.strip(), err)
+
     def test_systems(self):
         self.assert_shared_by(pde(REACTION, time={"end": 1, "scheme": "euler"}, grid={"points": [19, 34]}),
                               (2, 2), (3, 3), (4, 1))
@@ -122,6 +158,14 @@ class Pencils(Shared):
                 name, config, counts=(first[0] * first[1], second[0] * second[1]),
                 options=[("--set", f"ranks={list(first)}"), ("--set", f"ranks={list(second)}")])
 
+    def test_others_go_on_with_flows(self):
+        """Where the turn of axes, and the speeds that steps follow, come from the checkpoint."""
+        for name, scheme in (("turns", "lax_wendroff"), ("stages", "weno5")):
+            self.assert_a_signal_stops_and_others_go_on(
+                name, advection(scheme, parameters={"velocity": TURNING}, time={"end": 4, "scheme": scheme}, device=self.DEVICE,
+                                grid={"points": [31, 33]}, checkpoint={"every": {"steps": 10**9}}), counts=(4, 3),
+                options=[("--set", "ranks=[2,2]"), ("--set", "ranks=[3,1]")])
+
 
 class Arrangements(Shared):
     def test_planes_that_are_too_few_for_slabs(self):
@@ -131,11 +175,17 @@ class Arrangements(Shared):
         out, _ = self.on_ranks(6, "run", file, "--output", "six", "--quiet", "--summary", "-")
         self.assertRegex(json.loads(out)["chosen"]["ranks"], r"^6, \d along x and \d along y, of 9 planes")
         self.assert_same("one/case.h5", "six/case.h5")
+        file = self.write("case.yaml", advection("weno5", grid={"points": [28, 20]}))
+        self.call("run", file, "--output", "one", "--quiet", "--overwrite")
+        out, _ = self.on_ranks(6, "run", file, "--output", "six", "--quiet", "--overwrite", "--summary", "-")
+        self.assertRegex(json.loads(out)["chosen"]["ranks"], "^6, 3 along x and 2 along y, of 20 planes")
+        self.assert_same("one/case.h5", "six/case.h5")
 
     def test_what_cannot_be_cut_so_is_refused(self):
         for config, parts, message in (
                 (heat(time={"end": 0.01, "scheme": "tr_bdf2", "step": 0.01}), [2, 2], "parts along two axes take steps of heat"),
-                (advection("weno5"), [2, 2], "parts along two axes take steps of heat by ftcs and rk4, of wave"),
+                (advection("weno5", parameters={"velocity": {"x": "1+(" * 63 + "x" + ")" * 63, "y": 0.3}}), [2, 2],
+                 "with simpler formulas"),
                 (heat(parameters={"diffusivity": "1+(" * 63 + "x" + ")" * 63}), [2, 2], "with simpler formulas"),
                 (pde({"u": "laplace(u)"}, time={"end": 0.1, "step": "adaptive", "scheme": "rk45"}), [2, 2], "of fixed length"),
                 (pde({"u": "laplace(u) - mean(u)"}), [2, 2], "without values over the whole grid"),

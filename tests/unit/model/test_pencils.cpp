@@ -121,6 +121,13 @@ TEST(PencilPlan, ArrangesManyRanks) {
   EXPECT_EQ(most_strips(cube), 1);
   SweepShape plane{.grid = {.dims = 2, .points = {16, 1 << 16, 1}}};
   EXPECT_EQ(best_strips(plane, 64, Backend::cuda, {}), 1);
+  // What is exchanged for each stage costs nothing while planes take longer.
+  SweepShape flow{.grid = {.dims = 3, .points = {1024, 1024, 1024}}, .reach = 9, .stages = 3};
+  flow.values_per_update = 6;
+  EXPECT_EQ(best_strips(flow, 16, Backend::cuda, {}), 1);
+  EXPECT_GT(best_strips(flow, 128, Backend::cuda, {}), 1);  // slabs have 9 planes at least
+  flow.stages = 0;
+  EXPECT_EQ(best_strips(flow, 16, Backend::cuda, {}), 4);
 }
 
 }  // namespace
