@@ -101,13 +101,17 @@ void combine([[maybe_unused]] Stream& stream, Grid const& grid,
 template <class T>
 void worst_error([[maybe_unused]] Stream& stream, Grid const& grid,
                  std::span<Slopes<T> const> components, std::span<double const> weights,
-                 ErrorScale scale, StepClockView clock, std::span<WorstError> parts) {
+                 ErrorScale scale, StepClockView clock, std::span<WorstError> parts,
+                 ErrorStrip const& strip) {
   check(components, weights, clock);
+  if (strip.points > 0 && grid.dims == 1)
+    throw std::invalid_argument("system slopes: a strip of a line");
+  ErrorPlaces const places(grid, strip);
   if (std::ssize(parts) != error_parts(grid, components.size()))
     throw std::invalid_argument("system slopes: another number of parts");
 #ifdef GRIDSTRIDE_WITH_CUDA
   if (stream.backend() == Backend::cuda)
-    return cuda_worst_error<T>(stream, grid, components, weights, scale, clock, parts);
+    return cuda_worst_error<T>(stream, grid, components, weights, scale, clock, parts, places);
 #endif
   if (clock->step_size == 0) return;
   auto const step = static_cast<T>(clock->step_size);
@@ -122,13 +126,15 @@ void worst_error([[maybe_unused]] Stream& stream, Grid const& grid,
     WorstError worst;
     std::int64_t const first = part % of_component * length;
     for (std::int64_t i = first; i < std::min(grid.size(), first + length); ++i) {
+      long long const place = places.of(i);
+      if (place < 0) continue;
       long long at[3];
       bool const held = given && held_at(one, points, i, at).axis < 3;
       T const error = held ? T(0) : change_at<T>(one, factors, step, i);
       double const scaled =
           scaled_error(static_cast<double>(error), static_cast<double>(one.state[i]),
                        static_cast<double>(one.value[i]), scale.relative, scale.absolute);
-      WorstError const here = {scaled, i, static_cast<int>(c)};
+      WorstError const here = {scaled, place, static_cast<int>(c)};
       if (worst < here) worst = here;
     }
     parts[static_cast<std::size_t>(part)] = worst;
@@ -187,7 +193,7 @@ void commit([[maybe_unused]] Stream& stream, std::span<Taken<T> const> arrays, s
                         StepClockView);                                                            \
   template void worst_error(Stream&, Grid const&, std::span<Slopes<T> const>,                      \
                             std::span<double const>, ErrorScale, StepClockView,                    \
-                            std::span<WorstError>);                                                \
+                            std::span<WorstError>, ErrorStrip const&);                             \
   template void commit(Stream&, std::span<Taken<T> const>, std::int64_t, StepControl const*);
 GRIDSTRIDE_INSTANTIATE(float)
 GRIDSTRIDE_INSTANTIATE(double)

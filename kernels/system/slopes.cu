@@ -136,7 +136,8 @@ __device__ __forceinline__ WorstError worst_of_block(WorstError worst) {
 
 template <class T>
 __global__ void __launch_bounds__(slope_threads)
-    worst_error_kernel(__grid_constant__ SlopeArguments<T> const a) {
+    worst_error_kernel(__grid_constant__ SlopeArguments<T> const a,
+                       __grid_constant__ ErrorPlaces const places) {
   double const full = a.clock->step_size;
   if (full == 0) return;
   T const step = static_cast<T>(full);
@@ -145,11 +146,13 @@ __global__ void __launch_bounds__(slope_threads)
   WorstError worst;
   for (long long n = static_cast<long long>(blockIdx.x) * slope_threads + threadIdx.x; n < size;
        n += static_cast<long long>(gridDim.x) * slope_threads) {
+    long long const place = places.of(n);
+    if (place < 0) continue;
     long long at[3];
     bool const held = one.given && slope_held(a, one, n, at).axis < 3;
     T const error = held ? T(0) : slope_change(a, one, step, n);
     WorstError const here = {
-        scaled_error(error, one.state[n], one.value[n], a.relative, a.absolute), n,
+        scaled_error(error, one.state[n], one.value[n], a.relative, a.absolute), place,
         static_cast<int>(blockIdx.y)};
     if (worst < here) worst = here;
   }
@@ -226,7 +229,7 @@ void cuda_combine(Stream& stream, Grid const& grid, std::span<Slopes<T> const> c
 template <class T>
 void cuda_worst_error(Stream& stream, Grid const& grid, std::span<Slopes<T> const> components,
                       std::span<double const> weights, ErrorScale scale, StepClockView clock,
-                      std::span<WorstError> parts) {
+                      std::span<WorstError> parts, ErrorPlaces const& places) {
   if (components.empty()) return;
   auto a = slope_arguments(grid, components, weights, clock);
   a.relative = scale.relative;
@@ -234,7 +237,7 @@ void cuda_worst_error(Stream& stream, Grid const& grid, std::span<Slopes<T> cons
   a.parts = parts.data();
   dim3 const blocks(static_cast<unsigned>(parts.size() / components.size()),
                     static_cast<unsigned>(components.size()));
-  worst_error_kernel<T><<<blocks, slope_threads, 0, native(stream)>>>(a);
+  worst_error_kernel<T><<<blocks, slope_threads, 0, native(stream)>>>(a, places);
   GRIDSTRIDE_CHECK_LAUNCH(stream, "system error");
 }
 
@@ -277,7 +280,7 @@ void cuda_commit(Stream& stream, std::span<Taken<T> const> arrays, std::int64_t 
                              std::span<double const>, StepClockView);                \
   template void cuda_worst_error(Stream&, Grid const&, std::span<Slopes<T> const>,   \
                                  std::span<double const>, ErrorScale, StepClockView, \
-                                 std::span<WorstError>);                             \
+                                 std::span<WorstError>, ErrorPlaces const&);         \
   template void cuda_commit(Stream&, std::span<Taken<T> const>, std::int64_t, StepControl const*);
 GRIDSTRIDE_INSTANTIATE(float)
 GRIDSTRIDE_INSTANTIATE(double)

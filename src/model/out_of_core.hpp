@@ -24,8 +24,7 @@ struct SlabSteps {
   std::string needed = {}, needed_of_ranks = {};
   /// The same of ranks that cut the second slowest axis, too.
   std::string needed_of_strips =
-      "of heat by ftcs and rk4, of wave and advection, or of pde by explicit schemes of fixed "
-      "steps";
+      "of heat by ftcs and rk4, of wave and advection, or of pde by explicit schemes";
 
   bool takes_none() const { return !needed.empty() && !needed_of_ranks.empty(); }
   /// Why they do not go through the device, or over ranks, a sentence; or empty.

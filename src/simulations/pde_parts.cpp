@@ -1,6 +1,7 @@
 #include "simulations/pde_parts.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "core/rank_sums.hpp"
@@ -62,7 +63,11 @@ void SystemParts<T>::make_planes(std::size_t operands) {
                                     std::min<std::size_t>(system::most_summed, operands + 1));
   if (numbers == 0 && !solves) return;
   auto const plane = solves ? static_cast<std::size_t>(of_.plan.shape.plane_values()) : 1;
-  planes_ = std::make_unique<RankPlanes>(ranks(), of_.stream, of_.plan.cuts(),
+  // Ranks that have no whole planes share numbers alone.
+  RankCuts cuts(static_cast<std::size_t>(of_.plan.ranks) + 1);
+  std::iota(cuts.begin(), cuts.end(), 0);
+  if (of_.plan.strips.count == 1) cuts = of_.plan.cuts();
+  planes_ = std::make_unique<RankPlanes>(ranks(), of_.stream, std::move(cuts),
                                          solves && of_.plan.shape.periodic, plane * sizeof(double),
                                          std::max<std::size_t>(numbers, 1));
 }

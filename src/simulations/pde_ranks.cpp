@@ -155,7 +155,6 @@ std::string needed_of_strips(config::RunConfig const& run, std::vector<Row> cons
   };
   Obstacle const obstacles[] = {
       {goes_by_multigrid(run), "by explicit schemes"},
-      {run.time.adaptive, "of fixed length"},
       {shares_numbers(run), "without values over the whole grid and without a condition to end"},
       {std::ranges::any_of(run.boundary, turns), "where no axis that is cut is antiperiodic"},
       {reach_of_stage(run, stencil, slowest - 1) > reach_of_stage(run, stencil, slowest),

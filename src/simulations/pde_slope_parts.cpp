@@ -77,7 +77,8 @@ void SlopeParts<T>::queue_rates(Stage const& moment, int in, int out, std::size_
   system::advance(of_.stream, step, this->variant_);
 }
 
-/// An end of the rank's own planes that is none of the grid gives no values.
+/// An end of the rank's own planes that is none of the grid gives no values. What lies beside its strip
+/// does not count.
 template <class T>
 void SlopeParts<T>::find_worst(std::vector<system::Slopes<T>> components,
                                std::span<double const> weights, system::ErrorScale scale,
@@ -94,9 +95,13 @@ void SlopeParts<T>::find_worst(std::vector<system::Slopes<T>> components,
     if (own.lower > 0) one.sides[slowest][0].given = false;
     if (own.upper < plan.shape.planes()) one.sides[slowest][1].given = false;
   }
+  system::ErrorStrip strip;
+  if (auto const& [count, points, mine, held] = plan.strips; count > 1)
+    strip = {mine.lower - held.lower, mine.upper - held.lower, held.lower, points};
   system::worst_error<T>(of_.stream, own_grid(plan), components, weights, scale, clock,
-                         errors_.span());
-  share_worst(of_.stream, *planes_, std::as_const(errors_).span(), own.lower * line(), parts);
+                         errors_.span(), strip);
+  share_worst(of_.stream, *planes_, std::as_const(errors_).span(),
+              own.lower * of_.run.grid.face_size(slowest), parts);
 }
 
 template <class T>

@@ -143,6 +143,22 @@ class Pencils(Shared):
             pde({"u": "0.02*laplace(u) + u^2 - u*y"}, grid={"points": [31, 39]}, boundary={"x": {"dirichlet": "y*t"},
                 "y": "outflow"}, time={"end": 0.02, "scheme": "rk45", "step": 1e-3}), (2, 2), (1, 4))
 
+    def test_steps_that_follow_their_error(self):
+        """The worst one is looked for at own points, and told with its place in the whole grid."""
+        for n, (equations, sides, scheme) in enumerate((
+                ({"u": "0.02*laplace(u) + 3*u*(1 - u)*cos(20*t)"}, {"x": {"dirichlet": "y*t"}, "y": {"neumann": "0.1*x"}}, "rk45"),
+                ({"u": "0.01*laplace(u) - u*v^2 + 0.1", "v": "0.02*laplace(v) + u*v^2 - v"}, {"x": "periodic", "y": "periodic"}, "rk45"),
+                ({"u": "d_dx(v)", "v": "d_dx(u) + 0.01*d2_dy2(v)"}, {"x": "periodic", "y": "outflow"}, "rk45"))):
+            self.assert_shared_by(
+                pde(equations, grid={"points": [33, 37]}, boundary=sides, precision=("float64", "float32")[n % 2],
+                    initial={name: "0.5 + 0.3*sin(5*x + 2)*exp(-20*(y - 0.5)^2)" for name in equations},
+                    events=[{"at": [0.03], "set": {"u": "u*1.01"}}],
+                    time={"end": 0.1, "scheme": scheme, "step": "adaptive"}), (2, 2), ((3, 1), (1, 3), (3, 2))[n])
+        self.assert_shared_by(
+            pde({"u": "div((0.02 + 0.01*u^2)*grad(u)) - u^3"}, grid={"points": [6, 25, 26]}, initial={"u": "sin(5*x + 3*y)*z"},
+                boundary={"x": "periodic", "y": {"dirichlet": "x*t"}, "z": "periodic"},
+                time={"end": 0.05, "scheme": "rk45", "step": "adaptive"}), (2, 2))
+
     def test_limits_of_the_step_are_those_of_own_points(self):
         """They follow from fields that are largest at a cut, and not from what is wrong beyond it."""
         self.assert_shared_by(
@@ -187,7 +203,8 @@ class Arrangements(Shared):
                 (advection("weno5", parameters={"velocity": {"x": "1+(" * 63 + "x" + ")" * 63, "y": 0.3}}), [2, 2],
                  "with simpler formulas"),
                 (heat(parameters={"diffusivity": "1+(" * 63 + "x" + ")" * 63}), [2, 2], "with simpler formulas"),
-                (pde({"u": "laplace(u)"}, time={"end": 0.1, "step": "adaptive", "scheme": "rk45"}), [2, 2], "of fixed length"),
+                (pde({"u": "laplace(u)"}, time={"end": 0.1, "step": "adaptive", "scheme": "ark3"}, implicit={"solver": "multigrid"}),
+                 [2, 2], "by explicit schemes"),
                 (pde({"u": "laplace(u) - mean(u)"}), [2, 2], "without values over the whole grid"),
                 (pde({"u": "laplace(u)"}, boundary={"x": "antiperiodic", "y": "periodic"}), [2, 2],
                  "where no axis that is cut is antiperiodic"),

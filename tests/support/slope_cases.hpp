@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <random>
 #include <string>
 #include <utility>
@@ -44,7 +45,8 @@ inline std::vector<Grid> slope_grids() {
 /// The first component holds g = 3 on the lower side of x, the second one wraps. `spoilt`: a place
 /// whose slope is not finite.
 template <class T>
-SlopesFound<T> run_slopes(Stream& stream, Grid const& grid, double dt, std::int64_t spoilt = -1) {
+SlopesFound<T> run_slopes(Stream& stream, Grid const& grid, double dt, std::int64_t spoilt = -1,
+                          system::ErrorStrip const& strip = {}) {
   std::mt19937 random(11);
   std::uniform_real_distribution<double> uniform(-1, 1);
   std::vector<Buffer<T>> kept;
@@ -81,7 +83,7 @@ SlopesFound<T> run_slopes(Stream& stream, Grid const& grid, double dt, std::int6
   copy_async(device_parts.span(), std::span<system::WorstError const>(parts), stream);
   system::combine<T>(stream, grid, components, weights, clock.data());
   system::worst_error<T>(stream, grid, components, weights, {0.5, 0.25}, clock.data(),
-                         device_parts.span());
+                         device_parts.span(), strip);
   constexpr std::int64_t first = 1000;  // of the points of a part
   Buffer<system::WorstError> device_worst(stream, MemorySpace::device, 1);
   system::find_worst(stream, std::as_const(device_parts).span(), first, device_worst.data());
@@ -99,6 +101,32 @@ SlopesFound<T> run_slopes(Stream& stream, Grid const& grid, double dt, std::int6
   EXPECT_EQ(found.worst.point, worst.point);
   EXPECT_EQ(found.worst.component, worst.component);
   return found;
+}
+
+/// Of a strip, errors beside it do not count, and others have their places in the wider grid.
+template <class T>
+void expect_errors_of_strips(Stream& stream) {
+  int compared = 0;
+  for (Grid const& grid : slope_grids()) {
+    if (grid.dims == 1 || grid.size() > 100000) continue;
+    auto const axis = static_cast<std::size_t>(grid.dims - 2);
+    std::int64_t const held = grid.points[axis], points = held + 20;
+    system::ErrorStrip const strip{1, held - 1, 7, points};
+    Grid wider = grid;
+    wider.points[axis] = points;
+    for (std::int64_t place = 0; place < grid.size(); place += 1 + grid.size() / 40) {
+      auto at = grid.indices(place);
+      auto const found = run_slopes<T>(stream, grid, 0.5, place, strip);
+      bool const counts = at[axis] >= strip.lower && at[axis] < strip.upper;
+      EXPECT_EQ(std::isinf(found.worst.value), counts) << format_points(grid) << ' ' << place;
+      at[axis] += strip.first;
+      if (counts) {
+        EXPECT_EQ(wider.indices(found.worst.point), at) << format_points(grid) << ' ' << place;
+      }
+      ++compared;
+    }
+  }
+  EXPECT_GE(compared, 4 * 30);
 }
 
 }  // namespace gridstride::test

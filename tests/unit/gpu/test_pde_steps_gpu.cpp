@@ -53,6 +53,13 @@ void expect_slopes_of_the_host(double rounding) {
   }
 }
 
+TEST(PdeStepsGpu, FindErrorsOfStrips) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  Stream stream(Device::open(Backend::cuda));
+  test::expect_errors_of_strips<float>(stream);
+  test::expect_errors_of_strips<double>(stream);
+}
+
 TEST(PdeStepsGpu, CombineSlopesAsTheHost) {
   GRIDSTRIDE_SKIP_WITHOUT_GPU();
   expect_slopes_of_the_host<float>(std::numeric_limits<float>::epsilon());

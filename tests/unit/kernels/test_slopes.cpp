@@ -55,6 +55,12 @@ TEST(Slopes, WithoutAFiniteValueHaveAnInfiniteError) {
     }
 }
 
+TEST(Slopes, ErrorsOfStripsAreThoseOfTheirPoints) {
+  Stream stream(Device::open(Backend::cpu));
+  test::expect_errors_of_strips<float>(stream);
+  test::expect_errors_of_strips<double>(stream);
+}
+
 TEST(Slopes, RefuseWhatDoesNotFit) {
   Stream stream(Device::open(Backend::cpu));
   Grid const grid = {.dims = 1, .points = {4, 1, 1}, .origin = {}, .spacing = {1, 1, 1}};
@@ -68,6 +74,10 @@ TEST(Slopes, RefuseWhatDoesNotFit) {
   EXPECT_THROW(system::combine<double>(stream, grid, one, std::vector<double>(8, 1.0), &clock),
                std::invalid_argument);
   EXPECT_THROW(system::worst_error<double>(stream, grid, one, weights, {1, 1}, &clock, {}),
+               std::invalid_argument);
+  std::vector<WorstError> parts(1);
+  EXPECT_THROW(system::worst_error<double>(stream, grid, one, weights, {1, 1}, &clock, parts,
+                                           {.lower = 0, .upper = 4, .first = 0, .points = 9}),
                std::invalid_argument);
 }
 
