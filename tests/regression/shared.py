@@ -12,9 +12,11 @@ import support
 from support import DONE, SIGTERM_STOP
 
 MPIRUN = shutil.which("mpirun")
-# A container has one user, and the tests more ranks than processors.
+# A container has one user, and the tests more ranks than processors. Which transports Open MPI takes on
+# one machine is said, since it would open all that it has before it takes them.
 ENVIRONMENT = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
                "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_hwloc_base_binding_policy": "none",
+               "OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "self,vader",
                "OMPI_MCA_btl_vader_single_copy_mechanism": "none", "OMP_NUM_THREADS": "1"}
 
 

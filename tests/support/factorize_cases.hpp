@@ -142,7 +142,9 @@ HostMatrix<T> positive_definite_matrix(std::int64_t n, std::int64_t gap = 0) {
   return HostMatrix<T>(n, n, gap).fill([&](auto i, auto j) -> double {
     if (j > i) return HostMatrix<T>::gap_value;
     double sum = i == j ? static_cast<double>(n) : 0;
-    for (std::int64_t k = 0; k < n; ++k) sum += g(i, k) * g(j, k);
+    double const *const g_i = &g.values[static_cast<std::size_t>(i * g.leading)],
+                        *const g_j = &g.values[static_cast<std::size_t>(j * g.leading)];
+    for (std::int64_t k = 0; k < n; ++k) sum += g_i[k] * g_j[k];
     return sum;
   });
 }

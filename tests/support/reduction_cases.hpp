@@ -7,8 +7,9 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
+#include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/error.hpp"
@@ -44,7 +45,9 @@ inline std::vector<double> every_nth(std::vector<double> const& values, Grid con
 
 inline std::string file_bytes(std::filesystem::path const& path) {
   std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+  std::ostringstream bytes;
+  bytes << file.rdbuf();
+  return std::move(bytes).str();
 }
 
 /// The written points are those of the full run, rounded; so are grids, images and what packing

@@ -17,7 +17,9 @@
 #include <functional>
 #include <iterator>
 #include <limits>
+#include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/error.hpp"
@@ -152,7 +154,9 @@ inline hdf5::Object create_plain_file(std::filesystem::path const& path) {
 
 inline std::string read_bytes(std::filesystem::path const& path) {
   std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+  std::ostringstream bytes;
+  bytes << file.rdbuf();
+  return std::move(bytes).str();
 }
 
 inline void write_bytes(std::filesystem::path const& path, std::string const& bytes) {

@@ -15,6 +15,7 @@
 #include <span>
 
 #include "io/checkpoint.hpp"
+#include "io/packing.hpp"
 #include "io/result.hpp"
 #include "io/slabs.hpp"
 #include "io/vti.hpp"
@@ -26,6 +27,7 @@ namespace {
 using namespace test;
 
 constexpr int moments = 2;
+constexpr std::size_t block = packed_block / sizeof(float);
 
 /// Three slabs of float32, the last one short.
 Grid slabs_grid() {
@@ -35,16 +37,17 @@ Grid slabs_grid() {
   return grid;
 }
 
-/// Hardly to be packed, and other values at each moment.
+/// Other values at each moment: of each block that is packed a quarter that hardly gets smaller, so that
+/// blocks have lengths that count, and the rest the same again and again, which is packed soon.
 std::vector<float> const& pattern(int moment) {
   static auto const all = [] {
     std::array<std::vector<float>, moments + 1> made;
     for (std::uint32_t seed = 12345U; auto& values : made) {
       values.resize(static_cast<std::size_t>(slabs_grid().size()));
       std::uint32_t state = seed++;
-      for (float& value : values) {
-        state = state * 1664525U + 1013904223U;
-        value = static_cast<float>(state >> 8);
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        if (i % block < block / 4) state = state * 1664525U + 1013904223U;
+        values[i] = static_cast<float>(state >> 8);
       }
     }
     return made;
@@ -163,7 +166,7 @@ TEST_P(WritingLanes, AKillAtAnyWriteLeavesWholeFiles) {
 
 /// The length of a file is bounded, at some place in each slab.
 TEST_P(WritingLanes, AFullDiskIsAnErrorAndLeavesWholeFiles) {
-  constexpr std::uintmax_t step = 3'700'000;
+  std::uintmax_t const step = GetParam() > 0 ? 900'000 : 3'700'000;
   for (std::uintmax_t limit = step; limit < 10 * step; limit += step) {
     SCOPED_TRACE(limit);
     TemporaryFolder const folder;
@@ -190,7 +193,8 @@ TEST_P(WritingLanes, AFullDiskIsAnErrorAndLeavesWholeFiles) {
 
 /// The result of one moment fits, and its image does not, or both do and no more.
 TEST_P(WritingLanes, ADiskThatFillsUpWhileTheyWrite) {
-  for (char const* size : {"size=21m", "size=40m"}) {
+  bool const packed = GetParam() > 0;
+  for (char const* size : {packed ? "size=5m" : "size=21m", packed ? "size=10m" : "size=40m"}) {
     TemporaryFolder const folder;
     SharedCount mounted, done, told;
     run_in_child([&] {
