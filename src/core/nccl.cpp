@@ -9,6 +9,8 @@
 #include "core/console.hpp"
 #include "core/error.hpp"
 #include "core/gpu.hpp"
+#include "core/rank_memory.hpp"
+#include "core/rank_sums.hpp"
 #include "core/vendor_library.hpp"
 
 namespace gridstride {
@@ -53,13 +55,20 @@ void check(int status, char const* call) {
 
 void Nccl::require() { library(); }
 
+/// Of ranks that share a GPU NCCL lets those fail that do, and the others wait for them, or end.
 Nccl::Nccl(Ranks& ranks, Stream const& stream) {
-  Id id{};
-  if (ranks.is_first()) check(library().make_id(&id), "ncclGetUniqueId");
-  ranks.broadcast(std::as_writable_bytes(std::span(&id, 1)));
-  gpu::use_device(stream.device().ordinal());
+  int const ordinal = stream.device().ordinal();
+  if (is_one_shared(of_all_ranks(ranks, gpu::identity(ordinal)))) throw Error("ranks share a GPU");
+  struct Offer {
+    Id id;
+    int status;
+  } offer{};
+  if (ranks.is_first()) offer.status = library().make_id(&offer.id);
+  ranks.broadcast(std::as_writable_bytes(std::span(&offer, 1)));
+  check(offer.status, "ncclGetUniqueId");
+  gpu::use_device(ordinal);
   void* communicator = nullptr;
-  check(library().join(&communicator, ranks.count(), id, ranks.rank()), "ncclCommInitRank");
+  check(library().join(&communicator, ranks.count(), offer.id, ranks.rank()), "ncclCommInitRank");
   communicator_ = {
       communicator, [](void* it) {
         if (int const status = library().leave(it); status != success)

@@ -1,8 +1,8 @@
 #include "core/rank_memory.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
+#include <utility>
 
 #include "core/error.hpp"
 #include "core/gpu.hpp"
@@ -14,7 +14,7 @@ namespace {
 
 /// What a rank offers to the others.
 struct MemoryOffer {
-  std::array<std::byte, 16> gpu = {};
+  GpuIdentity gpu = {};
   gpu::IpcHandle memory = {};
 };
 
@@ -25,15 +25,12 @@ std::vector<std::shared_ptr<void>>& memory_left() {
   return memory;
 }
 
-/// Whether ranks share a GPU: one that waits for another one keeps it from its work.
-bool share_gpus(std::vector<MemoryOffer> const& offers) {
-  std::vector<std::array<std::byte, 16>> gpus;
-  for (MemoryOffer const& offer : offers) gpus.push_back(offer.gpu);
+}  // namespace
+
+bool is_one_shared(std::vector<GpuIdentity> gpus) {
   std::ranges::sort(gpus);
   return std::ranges::adjacent_find(gpus) != gpus.end();
 }
-
-}  // namespace
 
 RankMemory::RankMemory(Ranks& ranks, Stream const& stream, std::size_t bytes, Reach reach)
     : own_(ranks.rank()), memory_(static_cast<std::size_t>(ranks.count())) {
@@ -54,7 +51,9 @@ RankMemory::RankMemory(Ranks& ranks, Stream const& stream, std::size_t bytes, Re
   }
   auto const offers = of_all_ranks(ranks, offer);
   memory_left().clear();
-  if (share_gpus(offers)) failure = "ranks share a GPU";
+  std::vector<GpuIdentity> gpus;
+  for (MemoryOffer const& one : offers) gpus.push_back(one.gpu);
+  if (is_one_shared(std::move(gpus))) failure = "ranks share a GPU";
   failure_ = first_text(ranks, failure);
   if (!failure_.empty()) return;
   try {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -9,6 +10,13 @@
 #include "core/stream.hpp"
 
 namespace gridstride {
+
+/// What one GPU is known by among all, of any machine.
+using GpuIdentity = std::array<std::byte, 16>;
+
+/// Whether ranks share one of the GPUs that they have: where one of them waits in a kernel for another,
+/// it keeps that one from its work.
+bool is_one_shared(std::vector<GpuIdentity> gpus);
 
 /// Memory of each rank's GPU that the GPUs of all others write to: of processes of one machine, each
 /// with a GPU of its own. Full of zeros at first.

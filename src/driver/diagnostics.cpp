@@ -308,7 +308,7 @@ std::size_t bytes_of_a_component(config::RunOptions const& run, MemoryForecast c
 
 }  // namespace
 
-/// What looks at each field by itself comes before what looks at all, and both between steps.
+/// What looks at each field by itself comes before what looks at all.
 std::size_t diagnostics_bytes(config::RunOptions const& run, MemoryForecast const& memory) {
   std::size_t all_kept = 0, of_fields = 0, of_all = 0;
   for (DiagnosticRow const& row : diagnostic_rows()) {
@@ -318,8 +318,7 @@ std::size_t diagnostics_bytes(config::RunOptions const& run, MemoryForecast cons
     auto& most = row.of_all ? of_all : of_fields;
     most = std::max(most, passing);
   }
-  return all_kept +
-         std::max({of_fields + bytes_of_a_component(run, memory), of_all, memory.step_bytes});
+  return all_kept + std::max(of_fields + bytes_of_a_component(run, memory), of_all);
 }
 
 std::string diagnostics_refusal(std::string_view family, std::string_view variant,

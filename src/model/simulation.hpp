@@ -141,7 +141,6 @@ struct MemoryForecast {
   std::string key;                ///< what of the config decides it: "grid.points"
   std::size_t field_bytes = 0;    ///< a field with one number at each point of the common grid
   std::size_t other_bytes = 0;    ///< all else
-  std::size_t step_bytes = 0;     ///< only while steps are made, which diagnostics take after them
   std::size_t host_bytes = 0;     ///< on the host, as long as it runs
   std::size_t saved_bytes = 0;    ///< of a checkpoint
   std::size_t saved_arrays = 0;   ///< how many those are

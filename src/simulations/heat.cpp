@@ -192,7 +192,8 @@ MemoryForecast heat_memory(config::RunConfig const& run, Inputs const&, Backend 
   if (!plan)
     with_zero_of(run.precision, [&](auto zero) {
       using T = decltype(zero);
-      memory.step_bytes = stencil::chip_bytes(device, chosen_for<T>(run, device, false), run.grid);
+      memory.other_bytes +=
+          stencil::chip_bytes(device, chosen_for<T>(run, device, false), run.grid);
     });
   return memory;
 }

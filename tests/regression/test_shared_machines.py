@@ -74,7 +74,7 @@ class OnGpu(NeedsGpu, OnMachines):
     """All ranks on the first GPU, so that what goes between machines is staged; and each on its own."""
 
     DEVICE = "cuda"
-    STAGED = (r"p2p within machines, staged between them \(.*(ncclCommInitRank|libnccl\.so\.2).*\)")
+    STAGED = (r"p2p within machines, staged between them \(.*(ranks share a GPU|libnccl\.so\.2).*\)")
     NCCL = r"(stores|p2p) within machines, nccl between them"
 
     def has_gpus(self, count):

@@ -8,6 +8,7 @@
 
 #include "core/error.hpp"
 #include "core/nccl.hpp"
+#include "core/rank_memory.hpp"
 #include "support/link_cases.hpp"
 
 namespace gridstride {
@@ -32,6 +33,15 @@ TEST(RankLinks, NcclIsThereOrSaysWhyNot) {
   } catch (Error const& error) {
     EXPECT_NE(std::string(error.what()).find("libnccl.so.2"), std::string::npos) << error.what();
   }
+}
+
+/// Which it is not made with, wherever they are among the others.
+TEST(RankLinks, KnowGpusThatRanksShare) {
+  auto const gpu = [](int number) {
+    return GpuIdentity{std::byte{7}, static_cast<std::byte>(number)};
+  };
+  EXPECT_FALSE(is_one_shared({gpu(3), gpu(1), gpu(2)}));
+  EXPECT_TRUE(is_one_shared({gpu(3), gpu(1), gpu(2), gpu(3)}));
 }
 
 /// Transports of the host.

@@ -72,7 +72,7 @@ TEST(RankLinksGpu, BringWhatIsSentWithinMachinesAndBetweenThem) {
               EXPECT_EQ(opened.transport, has_near
                                               ? "p2p within machines, " + between + " between them"
                                               : between + " between machines");
-              EXPECT_EQ(opened.remark.find("ncclCommInitRank") != std::string::npos, !own_gpus)
+              EXPECT_EQ(opened.remark.find("ranks share a GPU") != std::string::npos, !own_gpus)
                   << opened.remark;
             });
     }
