@@ -43,11 +43,11 @@ struct Window {
   int steps;
 };
 
-/// Makes the steps of a state whose arrays lie in the host's memory. The bits do not depend on how
-/// it cuts the grid. Instantiated for float and double.
 /// The planes that a look is at: a process's own, or those beside them, too.
 enum class LooksAt { own, beside };
 
+/// Makes the steps of a state whose arrays lie in the host's memory. The bits do not depend on how
+/// it cuts the grid. Instantiated for float and double.
 template <class T>
 class WindowSteps {
  public:
