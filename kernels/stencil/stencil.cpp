@@ -30,7 +30,10 @@ template <auto one_step, class T>
 T* one_by_one(Stream& stream, int dims, DiffusionArguments<T> const& arguments,
               Repeat<T> const& repeat) {
   return alternate(arguments, repeat, [&](auto pass, std::int64_t left) {
-    if (left > 1) pass.made[0] = 0, pass.made[1] = pass.points[dims - 1];
+    if (left > 1) {
+      pass.made[0] = 0;
+      pass.made[1] = pass.points[dims - 1];
+    }
     one_step(stream, dims, pass);
     return 1;
   });
