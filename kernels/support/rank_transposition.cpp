@@ -58,11 +58,11 @@ void copy_rows(Stream& stream, CopiedRows const& copy) {
   if (stream.backend() == Backend::cuda) return cuda_copy_rows(stream, copy);
 #endif
   if (stream.backend() != Backend::cpu) throw std::logic_error("rows of a GPU without CUDA");
-  parallel_for(static_cast<std::int64_t>(copy.rows), static_cast<std::int64_t>(copy.width / 8),
-               [&](std::int64_t row) {
-                 auto const at = static_cast<std::size_t>(row);
-                 std::memcpy(copy.to + at * copy.to_pitch, copy.from + at * copy.from_pitch,
-                             copy.width);
+  parallel_for(static_cast<std::int64_t>(copy.rows * copy.planes),
+               static_cast<std::int64_t>(copy.width / 8 + 4), [&](std::int64_t number) {
+                 auto const at = static_cast<std::size_t>(number);
+                 std::size_t const plane = at / copy.rows, row = at % copy.rows;
+                 std::memcpy(copy.to_row(plane, row), copy.from_row(plane, row), copy.width);
                });
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/buffer.hpp"
+#include "core/host_device.hpp"
 #include "core/rank_memory.hpp"
 #include "core/rank_sums.hpp"
 #include "core/stream.hpp"
@@ -18,12 +19,21 @@
 
 namespace gridstride {
 
-/// Rows of arrays that lie apart.
+/// Rows of arrays that lie apart, those of several planes if these lie apart, too.
 struct CopiedRows {
   std::byte const* from;
   std::size_t from_pitch;
   std::byte* to;
-  std::size_t to_pitch, width, rows;  ///< bytes of a row, and how many rows
+  std::size_t to_pitch, width, rows;  ///< bytes of a row, and how many rows of a plane
+  std::size_t planes = 1;
+  std::size_t from_plane = 0, to_plane = 0;  ///< bytes from one to the next, whole pitches
+
+  GRIDSTRIDE_HOST_DEVICE std::byte const* from_row(std::size_t plane, std::size_t row) const {
+    return from + plane * from_plane + row * from_pitch;
+  }
+  GRIDSTRIDE_HOST_DEVICE std::byte* to_row(std::size_t plane, std::size_t row) const {
+    return to + plane * to_plane + row * to_pitch;
+  }
 };
 
 /// Queues the copy, between any memory that the stream's device and the host have. Throws

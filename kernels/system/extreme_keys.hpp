@@ -21,4 +21,9 @@ GRIDSTRIDE_HOST_DEVICE constexpr unsigned long long bits_of_key(unsigned long lo
 /// that is not finite on; 0 of each: none.
 inline constexpr int keys_of_term = 3;
 
+/// Points that are looked at, along each axis from `begin` on and before `end`.
+struct CountedPoints {
+  long long begin[3], end[3];
+};
+
 }  // namespace gridstride::system

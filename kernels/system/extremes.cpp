@@ -34,13 +34,6 @@ Extremes extremes_of(unsigned long long const* keys, std::int64_t points) {
   return found;
 }
 
-/// Values of a point of the axis before the last one; of one axis, of all of it.
-std::int64_t values_across(Grid const& grid) {
-  return grid.dims == 1
-             ? 1
-             : grid.face_size(grid.dims - 1) / grid.points[static_cast<std::size_t>(grid.dims - 2)];
-}
-
 }  // namespace
 
 template <class T>
@@ -104,17 +97,12 @@ std::vector<Extremes> ExtremesFinder<T>::find(Step<T> step, std::span<T> scratch
 
 template <class T>
 void ExtremesFinder<T>::add(Step<T> step, std::span<T> scratch, std::string_view variant,
-                            std::optional<std::array<std::int64_t, 2>> const& planes,
-                            std::optional<std::array<std::int64_t, 2>> const& across) {
+                            std::optional<Counted> const& counted) {
   if (programs_.empty()) return;
-  auto const last = static_cast<std::size_t>(grid_.dims - 1);
-  if (!planes) step.grid = grid_;
+  if (!counted) step.grid = grid_;
   looked_ = {.grid = step.grid,
-             .planes = planes.value_or(std::array{std::int64_t{0}, step.grid.points[last]}),
-             .has_strip = across.has_value(),
-             .piece = planes ? step.piece.value() : Piece{{}, grid_.points}};
-  if (last > 0)
-    looked_.across = across.value_or(std::array{std::int64_t{0}, step.grid.points[last - 1]});
+             .counted = counted.value_or(Counted{{}, step.grid.points}),
+             .piece = counted ? step.piece.value() : Piece{{}, grid_.points}};
   step.is_stage = false;
   step.outputs.clear();
   if (variant == "interpreter" || !queue_compiled(step)) add_one_by_one(step, scratch, variant);
@@ -155,6 +143,9 @@ bool ExtremesFinder<T>::queue_compiled(Step<T>& step) {
     return false;
   }
   auto const& points = looked_.grid.points;
+  CountedPoints counted;
+  std::ranges::copy(looked_.counted.begin, counted.begin);
+  std::ranges::copy(looked_.counted.end, counted.end);
   auto const blocks_x = (points[0] + points_x - 1) / points_x;
   auto const blocks_y = (points[1] + points_y - 1) / points_y;
   unsigned long long* keys = keys_.data();
@@ -168,34 +159,43 @@ bool ExtremesFinder<T>::queue_compiled(Step<T>& step) {
     Extent const blocks(
         static_cast<unsigned>(blocks_x), static_cast<unsigned>(along_y),
         static_cast<unsigned>(std::clamp<std::int64_t>(most / along_y, 1, points[2])));
-    modules_[g]->launch(
-        stream_, "extremes", {.grid = blocks, .block = {points_x, points_y}}, arguments_of(step),
-        keys, static_cast<long long>(looked_.planes[0]), static_cast<long long>(looked_.planes[1]),
-        static_cast<long long>(looked_.across[0]), static_cast<long long>(looked_.across[1]));
+    modules_[g]->launch(stream_, "extremes", {.grid = blocks, .block = {points_x, points_y}},
+                        arguments_of(step), keys, counted);
     keys += keys_of_term * groups_[g].results.size();
   }
   return true;
 }
 
+template <class T>
+std::array<std::int64_t, 3> ExtremesFinder<T>::counts() const {
+  auto const& [begin, end] = looked_.counted;
+  return {end[0] - begin[0], end[1] - begin[1], end[2] - begin[2]};
+}
+
 /// Of what a term was evaluated to, that which counts.
 template <class T>
 std::span<T const> ExtremesFinder<T>::counted(std::span<T> scratch) {
-  std::int64_t const plane = looked_.grid.face_size(looked_.grid.dims - 1);
-  auto const [lower, upper] = looked_.planes;
-  auto const planes = std::span<T const>(scratch).subspan(
-      static_cast<std::size_t>(lower * plane), static_cast<std::size_t>((upper - lower) * plane));
-  if (!looked_.has_strip) return planes;
-  std::int64_t const line = values_across(looked_.grid);
-  auto const width = static_cast<std::size_t>((looked_.across[1] - looked_.across[0]) * line);
-  auto const rows = static_cast<std::size_t>(upper - lower);
-  if (strips_.size() < rows * width)
-    strips_ = Buffer<T>(stream_, MemorySpace::device, rows * width);
-  copy_own_rows(
-      stream_,
-      {reinterpret_cast<std::byte const*>(planes.data() + looked_.across[0] * line),
-       static_cast<std::size_t>(plane) * sizeof(T), reinterpret_cast<std::byte*>(strips_.data()),
-       width * sizeof(T), width * sizeof(T), rows});
-  return std::as_const(strips_).span().first(rows * width);
+  auto const& begin = looked_.counted.begin;
+  auto const& points = looked_.grid.points;
+  auto const some = counts();
+  auto const size = static_cast<std::size_t>(some[0] * some[1] * some[2]);
+  T const* const first = scratch.data() + begin[0] + points[0] * (begin[1] + points[1] * begin[2]);
+  bool const has_lines = some[0] == points[0] || some[1] * some[2] == 1;
+  if (has_lines && (some[1] == points[1] || some[2] == 1)) return {first, size};
+  if (strips_.size() < size) strips_ = Buffer<T>(stream_, MemorySpace::device, size);
+  auto const bytes = [](std::int64_t values) {
+    return static_cast<std::size_t>(values) * sizeof(T);
+  };
+  copy_own_rows(stream_, {.from = reinterpret_cast<std::byte const*>(first),
+                          .from_pitch = bytes(points[0]),
+                          .to = reinterpret_cast<std::byte*>(strips_.data()),
+                          .to_pitch = bytes(some[0]),
+                          .width = bytes(some[0]),
+                          .rows = static_cast<std::size_t>(some[1]),
+                          .planes = static_cast<std::size_t>(some[2]),
+                          .from_plane = bytes(points[0] * points[1]),
+                          .to_plane = bytes(some[0] * some[1])});
+  return std::as_const(strips_).span().first(size);
 }
 
 template <class T>
@@ -227,12 +227,13 @@ void ExtremesFinder<T>::add_one_by_one(Step<T>& step, std::span<T> scratch,
 template <class T>
 std::int64_t ExtremesFinder<T>::place_of(std::int64_t counted) const {
   if (counted < 0) return -1;
-  std::int64_t const plane = looked_.grid.face_size(looked_.grid.dims - 1);
-  std::int64_t const line = values_across(looked_.grid);
-  std::int64_t const width =
-      looked_.has_strip ? (looked_.across[1] - looked_.across[0]) * line : plane;
-  std::int64_t const before = looked_.has_strip ? looked_.across[0] * line : 0;
-  return looked_.whole((looked_.planes[0] + counted / width) * plane + before + counted % width);
+  auto const& begin = looked_.counted.begin;
+  auto const& points = looked_.grid.points;
+  auto const some = counts();
+  std::int64_t const line = counted / some[0];
+  return looked_.whole(begin[0] + counted % some[0] +
+                       points[0] *
+                           (begin[1] + line % some[1] + points[1] * (begin[2] + line / some[1])));
 }
 
 template class ExtremesFinder<float>;

@@ -110,20 +110,14 @@ __device__ __forceinline__ void add_rows(StageArguments<Real> const& a, long lon
 
 }  // namespace gridstride::system
 
-/// `keys`: `keys_of_term` for each result, 0 at first. Points from `lower` on and before `upper` along
-/// the last axis count, and of two axes and more those so `across` along the one before.
+/// `keys`: `keys_of_term` for each result, 0 at first.
 extern "C" __global__ void __launch_bounds__(POINTS_X* POINTS_Y)
     extremes(__grid_constant__ gridstride::system::StageArguments<Real> const a,
-             unsigned long long* keys, long long lower, long long upper, long long lower_across,
-             long long upper_across) {
+             unsigned long long* keys,
+             __grid_constant__ gridstride::system::CountedPoints const c) {
   using namespace gridstride::system;
-  long long begin[3] = {}, end[3] = {a.place.points[0], a.place.points[1], a.place.points[2]};
-  begin[dims - 1] = lower;
-  end[dims - 1] = upper;
-  if constexpr (dims > 1) {
-    begin[dims - 2] = lower_across;
-    end[dims - 2] = upper_across;
-  }
+  auto const& begin = c.begin;
+  auto const& end = c.end;
   long long const i = begin[0] + static_cast<long long>(blockIdx.x) * POINTS_X + threadIdx.x;
   long long const j = begin[1] + static_cast<long long>(blockIdx.y) * POINTS_Y + threadIdx.y;
   long long const apart = static_cast<long long>(gridDim.y) * POINTS_Y;

@@ -20,6 +20,11 @@ struct Extremes {
   std::int64_t first_non_finite = -1;  ///< index of the first NaN or infinity; -1: there is none
 };
 
+/// Points of a grid that count, along each axis from the first number on and before the second one.
+struct Counted {
+  std::array<std::int64_t, 3> begin = {}, end = {1, 1, 1};
+};
+
 /// Finds the extremes of terms over a grid. On a GPU a kernel that is compiled for several terms at
 /// a time reads the inputs once for these, and nothing is stored; on the host, by `interpreter`, and
 /// without NVRTC, each term is evaluated into an array for `reduce`. Instantiated for float and double.
@@ -34,25 +39,21 @@ class ExtremesFinder {
   /// Whether terms read unknowns at their own point alone.
   bool looks_at_points() const;
   /// Queues a look at all terms. `step` says inputs, clock, fraction and what was found beforehand;
-  /// `scratch` is an array over the grid, `variant` that of the evaluations. With `planes` the step says
-  /// a piece of the grid, too, of which those from the first number on and before the second one, along
-  /// the last axis, count, and with `across` of these the points so along the axis before it; indices are
-  /// those of the larger grid. No piece lies beyond another one.
+  /// `scratch` is an array over the grid, `variant` that of the evaluations. With `counted` the step
+  /// says a piece of the grid, too, of which such points count; indices are those of the larger grid. No
+  /// piece lies beyond another one.
   void add(Step<T> step, std::span<T> scratch, std::string_view variant,
-           std::optional<std::array<std::int64_t, 2>> const& planes = {},
-           std::optional<std::array<std::int64_t, 2>> const& across = {});
+           std::optional<Counted> const& counted = {});
   /// What was found since it was last taken, of all terms in their order. Waits for the device.
   std::vector<Extremes> take();
   /// Both.
   std::vector<Extremes> find(Step<T> step, std::span<T> scratch, std::string_view variant = "auto");
 
  private:
-  /// What was looked at last: the points that count along its last axis and the one before, and its place
-  /// in the larger grid.
+  /// What was looked at last: the points that count, and its place in the larger grid.
   struct Looked {
     Grid grid;
-    std::array<std::int64_t, 2> planes = {}, across = {0, 1};
-    bool has_strip = false;
+    Counted counted = {};
     Piece piece = {};
 
     /// The index in the larger grid of a point of this one; −1: of none.
@@ -61,6 +62,7 @@ class ExtremesFinder {
   bool queue_compiled(Step<T>& step);
   std::vector<Extremes> wait_for_keys();
   void add_one_by_one(Step<T>& step, std::span<T> scratch, std::string_view variant);
+  std::array<std::int64_t, 3> counts() const;
   std::span<T const> counted(std::span<T> scratch);
   std::int64_t place_of(std::int64_t counted) const;
 

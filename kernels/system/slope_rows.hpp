@@ -19,25 +19,32 @@ struct GridPoints {
 
 /// Places of points whose errors count.
 struct ErrorPlaces {
-  long long line;  // values from one point of the axis to the next; 0: all count
-  long long held, lower, upper, first, points;
+  struct Line {
+    long long held, lower, upper, first, points;
+  };
+  bool all = true;  // count, where they are
+  Line x, y;
 
-  ErrorPlaces(Grid const& grid, ErrorStrip const& strip)
-      : line(strip.points > 0 ? 1 : 0),
-        held(grid.dims > 1 ? grid.points[static_cast<std::size_t>(grid.dims - 2)] : 1),
-        lower(strip.lower),
-        upper(strip.upper),
-        first(strip.first),
-        points(strip.points) {
-    for (int axis = 0; axis + 2 < grid.dims; ++axis)
-      line *= grid.points[static_cast<std::size_t>(axis)];
+  ErrorPlaces(Grid const& grid, ErrorStrips const& strips)
+      : x(line_of(grid, 0, strips)), y(line_of(grid, 1, strips)) {
+    for (ErrorStrip const& strip : strips) all = all && strip.points == 0;
   }
   /// That of point n of the grid; −1: it does not count.
   GRIDSTRIDE_HOST_DEVICE long long of(long long n) const {
-    if (line == 0) return n;
-    long long const at = n / line, across = at % held;
-    if (across < lower || across >= upper) return -1;
-    return (at / held * points + first + across) * line + n % line;
+    if (all) return n;
+    long long const i = n % x.held, line = n / x.held, j = line % y.held;
+    if (i < x.lower || i >= x.upper || j < y.lower || j >= y.upper) return -1;
+    return ((line / y.held) * y.points + y.first + j) * x.points + x.first + i;
+  }
+
+ private:
+  static Line line_of(Grid const& grid, int axis, ErrorStrips const& strips) {
+    long long const held = grid.points[static_cast<std::size_t>(axis)];
+    int const which = grid.dims - 2 - axis;
+    if (which < 0 || strips[static_cast<std::size_t>(which)].points == 0)
+      return {held, 0, held, 0, held};
+    auto const& strip = strips[static_cast<std::size_t>(which)];
+    return {held, strip.lower, strip.upper, strip.first, strip.points};
   }
 };
 

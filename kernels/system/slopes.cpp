@@ -102,11 +102,12 @@ template <class T>
 void worst_error([[maybe_unused]] Stream& stream, Grid const& grid,
                  std::span<Slopes<T> const> components, std::span<double const> weights,
                  ErrorScale scale, StepClockView clock, std::span<WorstError> parts,
-                 ErrorStrip const& strip) {
+                 ErrorStrips const& strips) {
   check(components, weights, clock);
-  if (strip.points > 0 && grid.dims == 1)
-    throw std::invalid_argument("system slopes: a strip of a line");
-  ErrorPlaces const places(grid, strip);
+  for (std::size_t which = 0; which < strips.size(); ++which)
+    if (strips[which].points > 0 && grid.dims < 2 + static_cast<int>(which))
+      throw std::invalid_argument("system slopes: a strip of an axis that is not there");
+  ErrorPlaces const places(grid, strips);
   if (std::ssize(parts) != error_parts(grid, components.size()))
     throw std::invalid_argument("system slopes: another number of parts");
 #ifdef GRIDSTRIDE_WITH_CUDA
@@ -193,7 +194,7 @@ void commit([[maybe_unused]] Stream& stream, std::span<Taken<T> const> arrays, s
                         StepClockView);                                                            \
   template void worst_error(Stream&, Grid const&, std::span<Slopes<T> const>,                      \
                             std::span<double const>, ErrorScale, StepClockView,                    \
-                            std::span<WorstError>, ErrorStrip const&);                             \
+                            std::span<WorstError>, ErrorStrips const&);                            \
   template void commit(Stream&, std::span<Taken<T> const>, std::int64_t, StepControl const*);
 GRIDSTRIDE_INSTANTIATE(float)
 GRIDSTRIDE_INSTANTIATE(double)

@@ -40,12 +40,14 @@ struct ErrorScale {
   double absolute;
 };
 
-/// Points that count of a grid that is a strip of a wider one: from `lower` to `upper` along the second
-/// slowest axis, whose point 0 is point `first` of as many as the wider one has.
+/// Points that count of a grid that is a strip of a wider one: from `lower` to `upper` along an axis whose
+/// point 0 is point `first` of as many as the wider one has.
 struct ErrorStrip {
   std::int64_t lower = 0, upper = 0;
   std::int64_t first = 0, points = 0;  ///< 0: there is none, and all count
 };
+/// Along the second slowest axis and the third one.
+using ErrorStrips = std::array<ErrorStrip, 2>;
 
 /// How many parts an error is found in: `worst_error` writes as many.
 std::int64_t error_parts(Grid const& grid, std::size_t components);
@@ -56,7 +58,7 @@ std::int64_t error_parts(Grid const& grid, std::size_t components);
 template <class T>
 void worst_error(Stream& stream, Grid const& grid, std::span<Slopes<T> const> components,
                  std::span<double const> weights, ErrorScale scale, StepClockView clock,
-                 std::span<WorstError> parts, ErrorStrip const& strip = {});
+                 std::span<WorstError> parts, ErrorStrips const& strips = {});
 
 /// Queues that `worst` is the worst of all parts, with points that count from `first` on.
 void find_worst(Stream& stream, std::span<WorstError const> parts, std::int64_t first,

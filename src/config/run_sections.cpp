@@ -350,14 +350,14 @@ void declare_kernels(Visitor& visitor, RunOptions& run) {
                   });
 }
 
-/// Cut along the slowest axis, and the second slowest one.
+/// Cut along the slowest axis, and where there is time along the others.
 void declare_ranks(Visitor& visitor, RunOptions& run) {
   bool const usable = visitor.list(
       {.name = "ranks",
        .documentation =
            "How many processes share the steps (docs/cluster.md): a number, or the "
-           "parts of the grid along each axis, of which the two slowest may be cut. Where "
-           "it is given, another number of processes is refused.",
+           "parts of the grid along each axis. Where it is given, another number of processes "
+           "is refused.",
        .minimum = 1,
        .maximum = 1 << 20},
       {1, 3, std::nullopt, Presence::optional}, run.parts);
@@ -370,13 +370,11 @@ void declare_ranks(Visitor& visitor, RunOptions& run) {
                               "that of the processes)",
                               parts.size(), axes));
   else if (auto const first = std::ranges::find_if(parts, [](auto count) { return count > 1; });
-           parts.end() - first > (run.simulation->has_time ? 2 : 1))
-    visitor.fault(
-        "ranks",
-        fmt::format("parts along {} are not possible, only along {}{} (as {} instead)",
-                    axis_names[static_cast<std::size_t>(first - parts.begin())],
-                    run.simulation->has_time ? fmt::format("{} and ", axis_names[axes - 2]) : "",
-                    axis_names[axes - 1], *run.wanted_ranks()));
+           !run.simulation->has_time && parts.end() - first > 1)
+    visitor.fault("ranks",
+                  fmt::format("parts along {} are not possible, only along {} (as {} instead)",
+                              axis_names[static_cast<std::size_t>(first - parts.begin())],
+                              axis_names[axes - 1], *run.wanted_ranks()));
 }
 
 }  // namespace

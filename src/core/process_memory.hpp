@@ -20,8 +20,18 @@ ProcessName own_process();
 /// Whether its memory can be read and written.
 bool reaches(ProcessName const& name);
 
+/// Rows that lie apart, in both processes.
+struct MemoryRows {
+  std::uint64_t there;
+  std::size_t there_pitch;
+  std::byte* here;
+  std::size_t here_pitch, width, rows;  ///< bytes of a row, and how many
+};
+
 /// `there` is an address in that process. Throws `Error` where the system refuses.
 void read_memory(ProcessName const& name, std::uint64_t there, std::span<std::byte> here);
 void write_memory(ProcessName const& name, std::uint64_t there, std::span<std::byte const> here);
+void read_rows(ProcessName const& name, MemoryRows const& rows);
+void write_rows(ProcessName const& name, MemoryRows const& rows);
 
 }  // namespace gridstride

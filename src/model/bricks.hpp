@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -12,52 +13,126 @@
 
 namespace gridstride {
 
-/// Calls `use(whole, here, rows, count)` for each part of a brick whose planes and points lie together
-/// in a grid: `rows` planes, of each of which `count` values lie together, the first ones at these
-/// places of an array of the whole grid and of one of the brick, whose planes are `plane` values apart.
+/// The points of a brick along each axis of the grid that it is a part of.
+inline std::array<Planes, 3> extents_of(Grid const& grid, Brick const& brick) {
+  std::array<Planes, 3> extents;
+  for (std::size_t axis = 0; axis < 3; ++axis) extents[axis] = {0, grid.points[axis]};
+  extents[static_cast<std::size_t>(grid.dims - 1)] = brick.planes;
+  for (std::size_t which = 0; which < strip_axes; ++which)
+    if (brick.strips[which].count() > 0)
+      extents[static_cast<std::size_t>(axis_of_strips(grid.dims, which))] = brick.strips[which];
+  return extents;
+}
+
+/// How many there are along each axis: an array of the brick alone has so many.
+inline std::array<std::int64_t, 3> points_of(Grid const& grid, Brick const& brick) {
+  auto const extents = extents_of(grid, brick);
+  return {extents[0].count(), extents[1].count(), extents[2].count()};
+}
+
+/// Of each plane of a brick.
+inline std::int64_t plane_values(Grid grid, OfStripAxes<Planes> const& strips) {
+  auto const points = points_of(grid, {{0, 1}, strips});
+  return points[0] * points[1] * points[2];
+}
+
+/// A part of a brick whose points follow one another in the grid along each axis: where it begins there
+/// and in the brick, and its points.
+struct Block {
+  std::array<std::int64_t, 3> at, place, points;
+};
+
+/// Calls `use(block)` for each of those that a brick, which may go around, consists of.
 template <class Use>
-void for_each_block(Grid const& grid, Brick const& brick, std::int64_t plane, Use const& use) {
-  auto const slowest = static_cast<std::size_t>(grid.dims - 1);
-  std::int64_t const whole_plane = grid.face_size(grid.dims - 1);
-  auto const of_planes = [&](std::int64_t at_across, Planes const& some_across, std::int64_t line) {
-    std::int64_t const beside = (some_across.lower - brick.across.lower) * line;
-    for_each_stretch(brick.planes, grid.points[slowest], [&](std::int64_t at, Planes const& some) {
-      use(at * whole_plane + at_across * line, (some.lower - brick.planes.lower) * plane + beside,
-          some.count(), some_across.count() * line);
-    });
+void for_each_block(Grid const& grid, Brick const& brick, Use const& use) {
+  auto const extents = extents_of(grid, brick);
+  auto const along = [&](std::size_t axis, auto const& then) {
+    for_each_stretch(extents[axis], grid.points[axis],
+                     [&](std::int64_t at, Planes const& some) { then(at, some); });
   };
-  if (brick.across.count() == 0) return of_planes(0, {0, 1}, whole_plane);
-  std::int64_t const points = grid.points[slowest - 1];
-  for_each_stretch(brick.across, points, [&](std::int64_t at, Planes const& some) {
-    of_planes(at, some, whole_plane / points);
+  along(2, [&](std::int64_t z, Planes const& planes) {
+    along(1, [&](std::int64_t y, Planes const& lines) {
+      along(0, [&](std::int64_t x, Planes const& line) {
+        use(Block{{x, y, z},
+                  {line.lower - extents[0].lower, lines.lower - extents[1].lower,
+                   planes.lower - extents[2].lower},
+                  {line.count(), lines.count(), planes.count()}});
+      });
+    });
   });
 }
 
-/// Queues the copy of a brick, `out` of an array of the whole grid or back into it. Between any memory
-/// that the stream's device and the host have.
+/// How values of some points lie in two arrays: `width` of them together, and such rows apart.
+struct BlockRows {
+  std::int64_t width = 1, rows = 1, planes = 1;
+  std::array<std::int64_t, 2> row = {}, plane = {};  ///< values from one to the next, in each array
+};
+
+/// Of so many points, in arrays of so many: rows as long as they can be.
+inline BlockRows block_rows(std::array<std::int64_t, 3> const& points,
+                            std::array<std::int64_t, 3> const& first,
+                            std::array<std::int64_t, 3> const& second) {
+  BlockRows rows;
+  std::array<std::int64_t, 2> stride = {1, 1};
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    std::int64_t const count = points[axis];
+    bool const follows = rows.rows == 1 && stride[0] == rows.width && stride[1] == rows.width;
+    if (count != 1 && follows) {
+      rows.width *= count;
+    } else if (count != 1 && rows.rows == 1) {
+      rows.rows = count;
+      rows.row = stride;
+    } else if (count != 1) {
+      rows.planes = count;
+      rows.plane = stride;
+    }
+    stride[0] *= first[axis];
+    stride[1] *= second[axis];
+  }
+  return rows;
+}
+
+inline std::int64_t place_in(std::array<std::int64_t, 3> const& points,
+                             std::array<std::int64_t, 3> const& at) {
+  return at[0] + points[0] * (at[1] + points[1] * at[2]);
+}
+
+/// Rows of `from` to where they belong in `to`, the first and the second array of `rows`, or `back`.
 template <class T>
-void copy_brick(Stream& stream, Grid const& grid, T* whole, Brick const& brick, T* here,
-                std::int64_t plane, bool out) {
+CopiedRows copied_rows(BlockRows const& rows, T* first, T* second, bool back) {
+  std::size_t const one = back ? 1 : 0, other = 1 - one;
   auto const bytes = [](std::int64_t values) {
     return static_cast<std::size_t>(values) * sizeof(T);
   };
-  std::int64_t const whole_plane = grid.face_size(grid.dims - 1);
-  for_each_block(grid, brick, plane,
-                 [&](std::int64_t at, std::int64_t place, std::int64_t rows, std::int64_t count) {
-                   T *const there = whole + at, *const own = here + place;
-                   if (count == plane && plane == whole_plane) {  // all of it lies together
-                     auto const size = static_cast<std::size_t>(rows * count);
-                     std::span<T> const from(out ? there : own, size), to(out ? own : there, size);
-                     return copy_async(to, std::span<T const>(from), stream);
-                   }
-                   auto* const far = reinterpret_cast<std::byte*>(there);
-                   auto* const near = reinterpret_cast<std::byte*>(own);
-                   std::size_t const far_pitch = bytes(whole_plane), pitch = bytes(plane),
-                                     width = bytes(count);
-                   auto const height = static_cast<std::size_t>(rows);
-                   copy_rows(stream, out ? CopiedRows{far, far_pitch, near, pitch, width, height}
-                                         : CopiedRows{near, pitch, far, far_pitch, width, height});
-                 });
+  auto const pitch = [&](std::size_t array) {
+    return bytes(rows.rows > 1 ? rows.row[array] : rows.width);
+  };
+  return {.from = reinterpret_cast<std::byte const*>(back ? second : first),
+          .from_pitch = pitch(one),
+          .to = reinterpret_cast<std::byte*>(back ? first : second),
+          .to_pitch = pitch(other),
+          .width = bytes(rows.width),
+          .rows = static_cast<std::size_t>(rows.rows),
+          .planes = static_cast<std::size_t>(rows.planes),
+          .from_plane = bytes(rows.plane[one]),
+          .to_plane = bytes(rows.plane[other])};
+}
+
+/// Queues the copy of a brick, `out` of an array of the whole grid or back into it; `here` it lies in an
+/// array that has so many points along each axis. Between any memory that the stream's device and the
+/// host have.
+template <class T>
+void copy_brick(Stream& stream, Grid const& grid, T* whole, Brick const& brick, T* here,
+                std::array<std::int64_t, 3> const& points, bool out) {
+  for_each_block(grid, brick, [&](Block const& block) {
+    T* const there = whole + place_in(grid.points, block.at);
+    T* const own = here + place_in(points, block.place);
+    auto const rows = block_rows(block.points, grid.points, points);
+    if (rows.rows > 1) return copy_rows(stream, copied_rows(rows, there, own, !out));
+    auto const size = static_cast<std::size_t>(rows.width);  // all of it lies together
+    std::span<T> const from(out ? there : own, size), to(out ? own : there, size);
+    copy_async(to, std::span<T const>(from), stream);
+  });
 }
 
 }  // namespace gridstride

@@ -28,18 +28,11 @@ void receive_brick(Stream& stream, Ranks& ranks, Brick brick, std::span<T> here)
   stream.synchronize();
 }
 
-/// Values of one of its planes.
-std::int64_t plane_of(Grid const& grid, Brick const& brick) {
-  std::int64_t const plane = grid.face_size(grid.dims - 1);
-  if (brick.across.count() == 0) return plane;
-  return plane / grid.points[static_cast<std::size_t>(grid.dims - 2)] * brick.across.count();
-}
-
 template <class T>
 void take_brick(Stream& stream, Grid const& grid, std::span<T const> whole, Brick const& brick,
                 std::span<T> target) {
   copy_brick(stream, grid, const_cast<T*>(whole.data()), brick, target.data(),
-             plane_of(grid, brick), true);
+             points_of(grid, brick), true);
   stream.synchronize();
 }
 
@@ -54,7 +47,8 @@ void hand_out(Stream& stream, Ranks& ranks, Grid const& grid, std::span<T const>
     Brick theirs;
     auto const asked = message(rank, std::span(&theirs, 1));
     ranks.exchange({}, {&asked, 1});
-    auto const size = static_cast<std::size_t>(theirs.planes.count() * plane_of(grid, theirs));
+    auto const size =
+        static_cast<std::size_t>(theirs.planes.count() * plane_values(grid, theirs.strips));
     Buffer<T> values(stream, MemorySpace::pinned, size);
     take_brick(stream, grid, whole, theirs, values.span());
     auto const given = message(rank, values.span());

@@ -15,9 +15,19 @@
 
 namespace gridstride {
 
-std::optional<int> wanted_strips(config::RunConfig const& run) {
-  if (std::ssize(run.parts) < 2) return {};
-  return static_cast<int>(run.parts[run.parts.size() - 2]);
+std::optional<OfStripAxes<int>> wanted_strips(config::RunConfig const& run) {
+  auto const dims = static_cast<int>(std::ssize(run.parts));
+  if (dims < 2) return {};
+  OfStripAxes<int> wanted = {1, 1};
+  for (std::size_t which = 0; which < strip_axes; ++which)
+    if (int const axis = axis_of_strips(dims, which); axis >= 0)
+      wanted[which] = static_cast<int>(run.parts[static_cast<std::size_t>(axis)]);
+  return wanted;
+}
+
+bool wants_strips(config::RunConfig const& run) {
+  auto const wanted = wanted_strips(run).value_or(OfStripAxes<int>{1, 1});
+  return std::ranges::any_of(wanted, [](int count) { return count > 1; });
 }
 
 namespace {
@@ -53,9 +63,9 @@ std::int64_t values_of_ends(SweepShape const& shape, std::span<Row const> rows) 
 
 /// What ranks and slabs have of sides beside the whole: at most as much.
 std::size_t face_bytes(SweepPlan const& plan, std::span<Row const> rows) {
-  if (!plan.shape.periodic && plan.strips.count == 1) return 0;
+  if (!plan.shape.periodic && !plan.has_strips()) return 0;
   return static_cast<std::size_t>(values_of_plane(plan.shape, rows) * plan.window_planes() +
-                                  (plan.strips.count > 1 ? values_of_ends(plan.shape, rows) : 0)) *
+                                  (plan.has_strips() ? values_of_ends(plan.shape, rows) : 0)) *
          plan.shape.value_bytes;
 }
 
@@ -80,23 +90,39 @@ SweepPlan plan_shares(config::RunConfig const& run, Device const& device, SlabSt
   std::optional<std::int64_t> trip_steps;
   if (run.limits.trip_steps) trip_steps = static_cast<std::int64_t>(*run.limits.trip_steps);
   auto const wanted = wanted_strips(run);
-  if (wanted.value_or(1) > 1 && !steps.needed_of_strips.empty())
-    throw refuse("ranks",
-                 fmt::format("parts along two axes take steps {}", steps.needed_of_strips));
-  int const slowest = run.grid.dims - 1, slabs = most_ranks(shape), across = most_strips(shape);
-  if (wanted.value_or(1) > across) throw too_many(*wanted, "parts", slowest - 1, across);
-  bool const may_choose = !wanted && steps.needed_of_strips.empty() && shape.grid.dims > 1;
-  int const strips = wanted       ? *wanted
-                     : may_choose ? best_strips(shape, run.ranks, device.backend(), trip_steps)
-                                  : 1;
-  if (strips == 0)
+  int const slowest = run.grid.dims - 1, slabs = most_ranks(shape);
+  OfStripAxes<bool> may_cut = {};
+  for (std::size_t which = 0; which < strip_axes; ++which) {
+    int const axis = axis_of_strips(run.grid.dims, which), most = most_strips(shape, which);
+    auto const& needed = steps.needed_of_strips[which];
+    if (wanted && (*wanted)[which] > 1 && !needed.empty())
+      throw refuse("ranks", fmt::format("parts along {} take steps {}",
+                                        which == 0 ? "two axes" : "a third axis", needed));
+    if (wanted && (*wanted)[which] > most) throw too_many((*wanted)[which], "parts", axis, most);
+    may_cut[which] = axis >= 0 && needed.empty();
+  }
+  bool const may_choose = !wanted && (may_cut[0] || may_cut[1]);
+  auto const strips = wanted ? *wanted
+                      : may_choose
+                          ? best_strips(shape, run.ranks, device.backend(), trip_steps, may_cut)
+                          : OfStripAxes<int>{1, 1};
+  int const parts = strips[0] * strips[1];
+  if (parts == 0) {
+    std::string most;
+    for (std::size_t which = strip_axes; which-- > 0;)
+      if (may_cut[which])
+        most += fmt::format(
+            "{}{}along {}", most.empty() ? "" : ", ",
+            fmt::format("{} {}", most_strips(shape, which), most.empty() ? "parts " : ""),
+            axis_names[static_cast<std::size_t>(axis_of_strips(run.grid.dims, which))]);
     throw refuse("grid.points",
-                 fmt::format("{} ranks are too many for {} points: up to {} parts along {} and {} "
-                             "along {} can share them",
-                             run.ranks, format_points(shape.grid), across, axis_names[slowest - 1],
-                             slabs, axis_names[slowest]));
-  if (run.ranks / strips > slabs)
-    throw too_many(run.ranks / strips, strips > 1 ? "parts" : "ranks", slowest, slabs);
+                 fmt::format("{} ranks are too many for {} points: up to {} and {} along {} can "
+                             "share them",
+                             run.ranks, format_points(shape.grid), most, slabs,
+                             axis_names[static_cast<std::size_t>(slowest)]));
+  }
+  if (run.ranks / parts > slabs)
+    throw too_many(run.ranks / parts, parts > 1 ? "parts" : "ranks", slowest, slabs);
   return plan_ranks(shape, run.ranks, device.backend(), trip_steps, strips).at_rank(ranks().rank());
 }
 
@@ -107,15 +133,16 @@ std::string slabs_text(SweepPlan const& plan) {
 
 /// How ranks share a grid, by the rank with the most of it.
 std::string shares_text(SweepPlan const& plan) {
-  auto const& [count, points, own, held] = plan.strips;
-  auto const across =
-      count == 1 ? std::string()
-                 : fmt::format(" of {} parts along {}, up to {} of {} points each", count,
-                               axis_names[static_cast<std::size_t>(plan.shape.grid.dims - 2)],
-                               own.count(), points);
+  std::string across;
+  for (std::size_t which = 0; which < strip_axes; ++which)
+    if (auto const& [count, points, own, held] = plan.strips[which]; count > 1)
+      across += fmt::format(
+          "{} {} parts along {}, up to {} of {} points each", across.empty() ? " of" : " and",
+          count, axis_names[static_cast<std::size_t>(axis_of_strips(plan.shape.grid.dims, which))],
+          own.count(), points);
   return fmt::format(
       "{} ranks share {} planes{}, up to {}{} each, with {} more on each side for up to {} steps",
-      plan.ranks, plan.shape.planes(), across, plan.slab_planes, count == 1 ? "" : " planes",
+      plan.ranks, plan.shape.planes(), across, plan.slab_planes, plan.has_strips() ? " planes" : "",
       plan.rank_halo(), plan.trip_steps);
 }
 
@@ -176,6 +203,15 @@ bool goes_by_planes(config::RunConfig const& run, std::span<Row const> rows, int
   return false;  // with the index for a coordinate it is too long or too deep
 }
 
+OfStripAxes<std::string> needed_of_formulas(config::RunConfig const& run,
+                                            std::span<Row const> rows) {
+  OfStripAxes<std::string> needed;
+  for (std::size_t which = 0; which < strip_axes; ++which)
+    if (!goes_by_planes(run, rows, static_cast<int>(which) + 2))
+      needed[which] = "with simpler formulas";
+  return needed;
+}
+
 double found_by_first(config::RunConfig const& run, std::function<double()> const& find) {
   double found = keeps_state(run) ? find() : 0;
   if (run.ranks > 1) ranks().broadcast(std::as_writable_bytes(std::span(&found, 1)));
@@ -197,7 +233,7 @@ bool keeps_state(config::RunConfig const& run) { return run.ranks == 1 || ranks(
 std::vector<Row> rows_of_slabs(config::RunConfig const& run, std::vector<Row> rows,
                                SlabSteps const& steps, SweepPlan const& plan) {
   for (Row& row : rows) {
-    if (row.role == Role::coefficient || row.role == Role::scratch) row.strip = plan.strips.held;
+    if (row.role == Role::coefficient || row.role == Role::scratch) row.strips = plan.held_strips();
     if (row.role == Role::coefficient && row.arrays > 0 && plan.ranks > 1) {
       row.planes = plan.held_by(ranks().rank());
       row.whole = keeps_state(run) && (row.whole || !row.source.file.empty());
@@ -274,7 +310,15 @@ WindowFace<T>::WindowFace(Stream& stream, SweepPlan const& plan, int axis, T con
   auto const& shape = plan.shape;
   int const slowest = shape.grid.dims - 1;
   bool const has_planes = axis != slowest;
-  bool const has_strips = plan.strips.count > 1 && axis != slowest - 1;
+  face_ = shape.grid;
+  for (std::size_t which = 0; which < strip_axes; ++which) {
+    int const cut = axis_of_strips(shape.grid.dims, which);
+    if (!plan.strips[which].are_there() || cut == axis) continue;
+    brick_.strips[which] = plan.strips[which].held;
+    face_.points[static_cast<std::size_t>(cut)] = plan.strips[which].points;
+  }
+  face_.points[static_cast<std::size_t>(axis)] = 1;
+  bool const has_strips = brick_.strips[0].count() > 0 || brick_.strips[1].count() > 0;
   if (values == nullptr || (!has_planes && !has_strips)) return;
   std::int64_t const planes = has_planes ? shape.planes() : 1;
   std::int64_t const held = shape.grid.face_size(axis) / planes;
@@ -283,9 +327,6 @@ WindowFace<T>::WindowFace(Stream& stream, SweepPlan const& plan, int axis, T con
   bool const goes_on = has_planes && shape.periodic;
   if (goes_on) first_ = plan.first_plane();
   brick_.planes = goes_on ? Planes{first_, first_ + plan.window_planes()} : Planes{0, planes};
-  std::int64_t const across = has_strips ? plan.strips.held.count() : 1;
-  if (has_strips) brick_.across = plan.strips.held;
-  face_ = {.dims = 3, .points = {held / across, has_strips ? plan.strips.points : 1, planes}};
   own_ = Buffer<T>(stream, MemorySpace::device,
                    static_cast<std::size_t>(held * brick_.planes.count()));
   values_ = own_.data();
@@ -295,8 +336,8 @@ WindowFace<T>::WindowFace(Stream& stream, SweepPlan const& plan, int axis, T con
 template <class T>
 void WindowFace<T>::renew(Stream& stream) {
   if (own_.size() == 0) return;
-  copy_brick(stream, face_, const_cast<T*>(whole_), brick_, own_.data(),
-             static_cast<std::int64_t>(own_.size()) / brick_.planes.count(), true);
+  copy_brick(stream, face_, const_cast<T*>(whole_), brick_, own_.data(), points_of(face_, brick_),
+             true);
 }
 
 template class WindowFace<float>;

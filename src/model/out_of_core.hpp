@@ -22,8 +22,10 @@ struct SlabSteps {
   /// Which steps would go so, where these do not: "of the scheme ftcs"; of grids larger than the
   /// device, and of several ranks. Empty: they do.
   std::string needed = {}, needed_of_ranks = {};
-  /// The same of ranks that cut the second slowest axis, too.
-  std::string needed_of_strips =
+  /// The same of ranks that cut the second slowest axis, too, and of those that cut the third one.
+  OfStripAxes<std::string> needed_of_strips = {of_few, of_few};
+
+  static constexpr char const* of_few =
       "of heat by ftcs and rk4, of wave and advection, or of pde by explicit schemes";
 
   bool takes_none() const { return !needed.empty() && !needed_of_ranks.empty(); }
@@ -43,8 +45,15 @@ std::string needed_for(std::span<Obstacle const> obstacles);
 /// points of so many of the slowest axes.
 bool goes_by_planes(config::RunConfig const& run, std::span<Row const> rows, int axes = 1);
 
-/// The parts along the second slowest axis that a run wants, where it gives parts along the axes.
-std::optional<int> wanted_strips(config::RunConfig const& run);
+/// What ranks that cut other axes than the slowest one need for formulas: empty, or simpler ones.
+OfStripAxes<std::string> needed_of_formulas(config::RunConfig const& run,
+                                            std::span<Row const> rows);
+
+/// The parts along the other axes than the slowest one that a run wants, where it gives parts along the
+/// axes.
+std::optional<OfStripAxes<int>> wanted_strips(config::RunConfig const& run);
+/// Whether these are several.
+bool wants_strips(config::RunConfig const& run);
 
 /// How the arrays of these rows, which are those of a run that has them in the device's memory, go
 /// through the device instead, or are shared by the run's ranks; empty where they fit there, as far
@@ -82,7 +91,7 @@ MemoryForecast forecast_slabs(config::RunConfig const& run, Device const& device
                               std::optional<SweepPlan> const& plan);
 
 /// Values on a face that is cut into planes by the slowest axis, for windows of any place, and into
-/// strips by the second slowest one.
+/// strips by the others.
 template <class T>
 class WindowFace {
  public:
@@ -101,7 +110,7 @@ class WindowFace {
   Buffer<T> own_;  // of strips, and around a periodic axis
   T const* values_ = nullptr;
   T const* whole_ = nullptr;
-  Grid face_ = {};  // of the whole: its planes, what they are cut into, and what lies together
+  Grid face_ = {};  // of the whole
   Brick brick_ = {};
   std::int64_t line_ = 0, first_ = 0;
 };

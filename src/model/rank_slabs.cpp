@@ -13,20 +13,25 @@ constexpr std::size_t least_bytes = 16 << 20;  // of what goes at once where all
 
 Grid whole_grid(SweepPlan const& plan) {
   Grid grid = plan.shape.grid;
-  if (plan.strips.count > 1)
-    grid.points[static_cast<std::size_t>(grid.dims - 2)] = plan.strips.points;
+  for (std::size_t which = 0; which < strip_axes; ++which)
+    if (plan.strips[which].are_there())
+      grid.points[static_cast<std::size_t>(axis_of_strips(grid.dims, which))] =
+          plan.strips[which].points;
   return grid;
+}
+
+/// Some planes of a brick.
+Brick planes_of(Brick brick, Planes const& some) {
+  std::int64_t const first = brick.planes.lower;
+  brick.planes = {first + some.lower, first + some.upper};
+  return brick;
 }
 
 }  // namespace
 
 template <class T>
 RankSlabs<T>::RankSlabs(Stream const& stream, SweepPlan const& plan, Ranks& ranks)
-    : stream_(stream),
-      plan_(plan),
-      ranks_(ranks),
-      whole_(whole_grid(plan)),
-      line_(plan.strips.count > 1 ? plan.shape.plane_values() / plan.strips.held.count() : 0) {
+    : stream_(stream), plan_(plan), ranks_(ranks), whole_(whole_grid(plan)) {
   find_reached();
   if (stream.device().backend() == Backend::cpu) return;
   auto const worth = static_cast<std::int64_t>(least_bytes / plan.shape.plane_bytes());
@@ -63,16 +68,16 @@ void RankSlabs<T>::move(std::span<Array const> arrays, bool out) {
     RankMessage const first{0, 0, tokens};
     ranks_.exchange({}, std::span(&first, 1));  // its arrays may be looked at
     for (Array const& array : arrays)
-      if (plan_.strips.count > 1)
-        take_strip_from_first(array, out);
+      if (plan_.has_strips())
+        take_brick_from_first(array, out);
       else
         take_from_first(array.own, array.place + before, out);
     ranks_.exchange(std::span(&first, 1), {});
   } else {
     ranks_.exchange(reached, {});
     for (Array const& array : arrays)
-      if (plan_.strips.count > 1)
-        move_own_strip(array, out);
+      if (plan_.has_strips())
+        move_own_brick(array, out);
       else
         move_own(array, out);
     stream_.synchronize();
@@ -163,77 +168,104 @@ void RankSlabs<T>::send_slab(std::span<T> here, std::span<T> whole, int rank, bo
 }
 
 template <class T>
-void RankSlabs<T>::move_own_strip(Array const& array, bool out) {
+T* RankSlabs<T>::brick_in(std::span<T> own) const {
+  std::array<std::int64_t, 3> at = {};
+  for (std::size_t which = 0; which < strip_axes; ++which)
+    if (auto const& strips = plan_.strips[which]; strips.are_there())
+      at[static_cast<std::size_t>(axis_of_strips(whole_.dims, which))] =
+          strips.own.lower - strips.held.lower;
+  return own.data() + place_in(plan_.shape.grid.points, at);
+}
+
+template <class T>
+void RankSlabs<T>::move_own_brick(Array const& array, bool out) {
   for (int rank = 0; rank < plan_.ranks; ++rank) {
     if (!ranks_.is_first() && rank != ranks_.rank()) continue;
     if (std::ranges::find(reached_by_, rank) != reached_by_.end()) continue;
     if (rank == 0)
-      copy_brick(stream_, whole_, array.whole, brick_of(0), strip_in(array.own),
-                 plan_.shape.plane_values(), out);
+      copy_brick(stream_, whole_, array.whole, plan_.brick_of(0), brick_in(array.own),
+                 plan_.shape.grid.points, out);
     else
-      send_strip(array, rank, out);
+      send_brick(array, rank, out);
   }
 }
 
-/// Between some of the rank's own planes and memory of the host where its strip of them lies together:
-/// `out` of the device.
+/// Between so many points of the rank's own and memory of the host where they lie together: `out` of the
+/// device.
 template <class T>
-void RankSlabs<T>::copy_strip(T* own, T* host, Planes const& planes, std::int64_t width, bool out) {
-  std::size_t const pitch = plan_.shape.plane_bytes();
-  std::size_t const bytes = static_cast<std::size_t>(width) * sizeof(T);
-  auto const rows = static_cast<std::size_t>(planes.count());
-  auto* const here = reinterpret_cast<std::byte*>(own + planes.lower * plan_.shape.plane_values());
-  auto* const there = reinterpret_cast<std::byte*>(host);
-  copy_rows(stream_, out ? CopiedRows{here, pitch, there, bytes, bytes, rows}
-                         : CopiedRows{there, bytes, here, pitch, bytes, rows});
+void RankSlabs<T>::copy_own(T* own, T* host, std::array<std::int64_t, 3> const& points, bool out) {
+  auto const rows = block_rows(points, plan_.shape.grid.points, points);
+  copy_rows(stream_, copied_rows(rows, own, host, !out));
   stream_.synchronize();
 }
 
-/// As `take_from_first`: plane by plane, on the host to where they belong.
+/// As `take_from_first`: row by row, on the host to where they belong.
 template <class T>
-void RankSlabs<T>::take_strip_from_first(Array const& array, bool out) {
-  auto const [planes, across] = brick_of(ranks_.rank());
-  std::int64_t const width = across.count() * line_;
-  std::int64_t const some = is_staged() ? static_cast<std::int64_t>(staging_.size()) / width
-                                        : std::max<std::int64_t>(planes.count(), 1);
-  T* const own = strip_in(array.own);
-  for (std::int64_t at = 0; at < planes.count(); at += some) {
-    Planes const part{at, std::min(at + some, planes.count())};
-    if (is_staged() && !out) copy_strip(own, staging_.data(), part, width, true);
-    for (std::int64_t plane = part.lower; plane < part.upper; ++plane) {
-      std::int64_t const value =
-          (planes.lower + plane) * whole_.face_size(whole_.dims - 1) + across.lower * line_;
-      std::uint64_t const place = array.place + static_cast<std::uint64_t>(value) * sizeof(T);
-      T* const host = is_staged() ? staging_.data() + (plane - at) * width
-                                  : own + plane * plan_.shape.plane_values();
-      auto const bytes = std::as_writable_bytes(std::span(host, static_cast<std::size_t>(width)));
-      if (out)
-        read_memory(first_, place, bytes);
-      else
-        write_memory(first_, place, bytes);
+void RankSlabs<T>::take_brick_from_first(Array const& array, bool out) {
+  Brick const brick = plan_.brick_of(ranks_.rank());
+  std::int64_t const planes = brick.planes.count();
+  std::int64_t const some =
+      is_staged() ? static_cast<std::int64_t>(staging_.size()) / plane_values(whole_, brick.strips)
+                  : std::max<std::int64_t>(planes, 1);
+  for (std::int64_t at = 0; at < planes; at += some) {
+    Brick const part = planes_of(brick, {at, std::min(at + some, planes)});
+    T* const own = brick_in(array.own) + at * plan_.shape.plane_values();
+    if (!is_staged()) {
+      move_rows(own, plan_.shape.grid.points, part, array.place, out);
+      continue;
     }
-    if (is_staged() && out) copy_strip(own, staging_.data(), part, width, false);
+    auto const points = points_of(whole_, part);
+    if (!out) copy_own(own, staging_.data(), points, true);
+    move_rows(staging_.data(), points, part, array.place, out);
+    if (out) copy_own(own, staging_.data(), points, false);
   }
 }
 
-/// As `send_slab`: both put some planes of the strip side by side.
+/// Between a brick of the array at `place` of the first rank, and an array of so many points on the host.
 template <class T>
-void RankSlabs<T>::send_strip(Array const& array, int rank, bool out) {
+void RankSlabs<T>::move_rows(T* here, std::array<std::int64_t, 3> const& points, Brick const& brick,
+                             std::uint64_t place, bool out) {
+  auto const extents = extents_of(whole_, brick);
+  std::int64_t const first =
+      place_in(whole_.points, {extents[0].lower, extents[1].lower, extents[2].lower});
+  auto const rows = block_rows(points_of(whole_, brick), whole_.points, points);
+  auto const bytes = [](std::int64_t values) {
+    return static_cast<std::size_t>(values) * sizeof(T);
+  };
+  for (std::int64_t plane = 0; plane < rows.planes; ++plane) {
+    MemoryRows const some{place + bytes(first + plane * rows.plane[0]),
+                          bytes(rows.row[0]),
+                          reinterpret_cast<std::byte*>(here + plane * rows.plane[1]),
+                          bytes(rows.row[1]),
+                          bytes(rows.width),
+                          static_cast<std::size_t>(rows.rows)};
+    if (out)
+      read_rows(first_, some);
+    else
+      write_rows(first_, some);
+  }
+}
+
+/// As `send_slab`: both put some planes of the brick side by side.
+template <class T>
+void RankSlabs<T>::send_brick(Array const& array, int rank, bool out) {
   bool const is_first = ranks_.is_first();
-  auto const [planes, across] = brick_of(rank);
-  std::int64_t const width = across.count() * line_;
+  Brick const brick = plan_.brick_of(rank);
+  std::int64_t const planes = brick.planes.count(), plane = plane_values(whole_, brick.strips);
   std::int64_t const some = std::clamp<std::int64_t>(
-      static_cast<std::int64_t>(least_bytes / sizeof(T)) / width, 1, planes.count());
-  Buffer<T> box(stream_, MemorySpace::pinned, static_cast<std::size_t>(some * width));
-  for (std::int64_t at = 0; at < planes.count(); at += some) {
-    Planes const part{at, std::min(at + some, planes.count())};
-    auto const bytes =
-        std::as_writable_bytes(box.span().first(static_cast<std::size_t>(part.count() * width)));
-    RankMessage const message{is_first ? rank : 0, 0, bytes};
-    Brick const there{{planes.lower + part.lower, planes.lower + part.upper}, across};
+      static_cast<std::int64_t>(least_bytes / sizeof(T)) / plane, 1, planes);
+  Buffer<T> box(stream_, MemorySpace::pinned, static_cast<std::size_t>(some * plane));
+  for (std::int64_t at = 0; at < planes; at += some) {
+    Brick const part = planes_of(brick, {at, std::min(at + some, planes)});
+    auto const points = points_of(whole_, part);
+    auto const size = static_cast<std::size_t>(part.planes.count() * plane);
+    RankMessage const message{is_first ? rank : 0, 0,
+                              std::as_writable_bytes(box.span().first(size))};
     auto const copy = [&](bool from_arrays) {
-      if (!is_first) return copy_strip(strip_in(array.own), box.data(), part, width, from_arrays);
-      copy_brick(stream_, whole_, array.whole, there, box.data(), width, from_arrays);
+      if (!is_first)
+        return copy_own(brick_in(array.own) + at * plan_.shape.plane_values(), box.data(), points,
+                        from_arrays);
+      copy_brick(stream_, whole_, array.whole, part, box.data(), points, from_arrays);
       stream_.synchronize();
     };
     if (is_first == out) {

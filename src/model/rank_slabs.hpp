@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -13,9 +14,9 @@
 
 namespace gridstride {
 
-/// Moves the planes of all ranks, or their strips of them, between the arrays of the whole grid, which
-/// are those of rank 0, and their slabs: ranks that reach its memory do so by themselves, all at once, and to others rank 0 sends
-/// them one after the other. Instantiated for float and double.
+/// Moves the planes of all ranks, or their strips of them, between the arrays of the whole grid, which are
+/// those of rank 0, and their slabs: ranks that reach its memory do so by themselves, all at once, and to
+/// others rank 0 sends them one after the other. Instantiated for float and double.
 template <class T>
 class RankSlabs {
  public:
@@ -37,16 +38,14 @@ class RankSlabs {
   void move_own(Array const& array, bool out);
   void take_from_first(std::span<T> here, std::uint64_t there, bool out);
   void send_slab(std::span<T> here, std::span<T> whole, int rank, bool out);
-  Brick brick_of(int rank) const { return {plan_.owned_by(rank), plan_.strip_of(rank)}; }
-  /// The first value of a rank's strip among its planes.
-  T* strip_in(std::span<T> own) const {
-    auto const& strips = plan_.strips;
-    return own.data() + (strips.own.lower - strips.held.lower) * line_;
-  }
-  void move_own_strip(Array const& array, bool out);
-  void take_strip_from_first(Array const& array, bool out);
-  void send_strip(Array const& array, int rank, bool out);
-  void copy_strip(T* own, T* host, Planes const& planes, std::int64_t width, bool out);
+  /// The first value of the rank's brick in what it has of its planes.
+  T* brick_in(std::span<T> own) const;
+  void move_own_brick(Array const& array, bool out);
+  void take_brick_from_first(Array const& array, bool out);
+  void move_rows(T* here, std::array<std::int64_t, 3> const& points, Brick const& brick,
+                 std::uint64_t place, bool out);
+  void send_brick(Array const& array, int rank, bool out);
+  void copy_own(T* own, T* host, std::array<std::int64_t, 3> const& points, bool out);
   std::size_t values(std::int64_t planes) const {
     return static_cast<std::size_t>(planes * plan_.shape.plane_values());
   }
@@ -56,7 +55,6 @@ class RankSlabs {
   SweepPlan plan_;
   Ranks& ranks_;
   Grid whole_;         // of the arrays of the whole grid
-  std::int64_t line_;  // of strips, values from one point of the axis that they cut to the next
   Buffer<T> staging_;  // pinned, of a GPU
   ProcessName first_;  // rank 0's, of whom this one reaches
   bool reaches_first_ = false;

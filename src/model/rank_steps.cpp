@@ -50,7 +50,8 @@ RankSteps<T>::RankSteps(Stream const& stream, SweepPlan const& plan, NextPass ne
   opened_ =
       open_gpu_links(ranks, stream, beside_, halo_bytes * plan.widest().shape.plane_bytes(),
                      plan.parts > 1 || plan.by_stages ? Meanwhile::kernels : Meanwhile::nothing);
-  if (plan.strips.count > 1) strips_.emplace(stream, plan, ranks);
+  for (std::size_t which = 0; which < strip_axes; ++which)
+    if (plan.strips[which].are_there()) strips_.emplace_back(stream, plan, which, ranks);
   slabs_.emplace(stream, plan, ranks);
   if (plan.parts > 1) {
     for (int i = 0; i < plan.parts; ++i)
@@ -424,7 +425,7 @@ void RankSteps<T>::bring_halos() {
   Stream& stream = lane_of_halos_.stream();
   finish_halos(std::array{arrival_of(0, stream), arrival_of(1, stream)});
   for (int const side : {0, 1}) turn_halo(side, stream);
-  if (strips_) exchange_strips();
+  if (!strips_.empty()) exchange_strips();
   halos_started_ = false;
 }
 
@@ -434,7 +435,7 @@ void RankSteps<T>::exchange_strips() {
   Timer const timer;
   std::vector<T*> arrays;
   for (std::size_t const buffer : state_) arrays.push_back(planes_of(buffer, held()).data());
-  strips_->exchange(stream_, arrays, held().count());
+  for (auto& halos : strips_) halos.exchange(stream_, arrays, held().count());
   report_.seconds_exchange += timer.seconds();
 }
 
@@ -477,12 +478,13 @@ void RankSteps<T>::settle() {
 
 template <class T>
 std::vector<NamedText> RankSteps<T>::texts() {
-  auto const way =
-      stream_.backend() == Backend::cpu
-          ? ranks_.transport()
-          : fmt::format("{}, beside {}",
-                        links_text(plan_, opened_, strips_ ? &strips_->links() : nullptr),
-                        ranks_.transport());
+  std::vector<LinksAlong> links = {{plan_.shape.grid.dims - 1, &opened_}};
+  if (plan_.slabs() == 1 && !strips_.empty()) links.clear();
+  for (auto const& halos : strips_)
+    links.push_back({axis_of_strips(plan_.shape.grid.dims, halos.which()), &halos.links()});
+  auto const way = stream_.backend() == Backend::cpu
+                       ? ranks_.transport()
+                       : fmt::format("{}, beside {}", links_text(links), ranks_.transport());
   return {{"ranks", parts_text(plan_)},
           {"transport", way},
           {"exchanges", exchanges_text(plan_, report_)},

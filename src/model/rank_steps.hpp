@@ -54,9 +54,9 @@
 ///     sides     edges(s) ▶ exchange ▶ edges(s + 1) ▶ …
 ///     others    inner(s) ───────────▶ inner(s + 1) ▶ …      each after both of the stage before
 ///
-/// Many ranks cut the second slowest axis, too (`SweepPlan::strips`). A rank's planes then are strips with
-/// halos on their sides, as wide as those of its planes. After those along the slowest axis come these,
-/// of all planes that are there (model/strip_halos.hpp). Passes make whole strips.
+/// Many ranks cut the other axes, too (`SweepPlan::strips`). A rank's planes then are strips with halos on
+/// their sides, as wide as those of its planes. After those along the slowest axis come these, axis by
+/// axis, of all that is there (model/strip_halos.hpp). Passes make whole strips.
 ///
 /// Kernels that keep planes on the chip make any number of steps, and exchange by themselves: but for the
 /// first step of values that were handed out, for those may have others on sides than these hold.
@@ -152,8 +152,8 @@ class RankSteps final : public WindowSteps<T> {
   void bring_halos();
   /// Whether halos of whole trips can be exchanged beside what `stream_` has.
   bool can_exchange_beside() const {
-    return stream_.backend() == Backend::cuda && parts_.empty() && edges_.empty() && !strips_ &&
-           !plan_.on_chip;
+    return stream_.backend() == Backend::cuda && parts_.empty() && edges_.empty() &&
+           strips_.empty() && !plan_.on_chip;
   }
   void exchange_strips();
   void move_slabs(bool out);
@@ -178,7 +178,7 @@ class RankSteps final : public WindowSteps<T> {
   std::array<std::uint64_t, Window<T>::most_arrays> places_ = {};  // the same, for who reaches them
   std::optional<RankSlabs<T>> slabs_;
   OpenedLinks opened_;
-  std::optional<StripHalos<T>> strips_;
+  std::vector<StripHalos<T>> strips_;  // of the axes that are cut, the slower one first
   bool renewed_ = true, settled_ = true;
   bool stepped_ = false;        // since the arrays had other values
   bool halos_started_ = false;  // those of the next trip, on both sides

@@ -2,31 +2,40 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstddef>
 
 namespace gridstride {
 
 std::string parts_text(SweepPlan const& plan) {
   auto const planes = fmt::format("{} planes up to {} each", plan.shape.planes(), plan.slab_planes);
-  auto const& strips = plan.strips;
-  if (strips.count == 1) return fmt::format("{}, of {}", plan.ranks, planes);
-  auto const slowest = static_cast<std::size_t>(plan.shape.grid.dims - 1);
-  return fmt::format("{}, {} along {} and {} along {}, of {} and {} points", plan.ranks,
-                     strips.count, axis_names[slowest - 1], plan.slabs(), axis_names[slowest],
-                     planes, strips.points);
+  if (!plan.has_strips()) return fmt::format("{}, of {}", plan.ranks, planes);
+  int const dims = plan.shape.grid.dims;
+  std::string parts, points;
+  for (std::size_t which = strip_axes; which-- > 0;) {
+    auto const& strips = plan.strips[which];
+    if (!strips.are_there()) continue;
+    auto const& axis = axis_names[static_cast<std::size_t>(axis_of_strips(dims, which))];
+    parts += fmt::format("{}{} along {}", parts.empty() ? "" : ", ", strips.count, axis);
+    points += fmt::format("{}{}", points.empty() ? "" : " x ", strips.points);
+  }
+  return fmt::format("{}, {} and {} along {}, of {} and {} points", plan.ranks, parts, plan.slabs(),
+                     axis_names[static_cast<std::size_t>(dims - 1)], planes, points);
 }
 
-std::string links_text(SweepPlan const& plan, OpenedLinks const& along, OpenedLinks const* across) {
+std::string links_text(std::span<LinksAlong const> axes) {
   auto const text = [](OpenedLinks const& opened) {
     auto const& [links, transport, remark] = opened;
     return fmt::format("{}{}", transport, remark.empty() ? "" : " (" + remark + ")");
   };
-  if (across == nullptr) return text(along);
-  auto const first = text(along), second = text(*across);
-  if (first == second || plan.slabs() == 1) return second;
-  auto const slowest = static_cast<std::size_t>(plan.shape.grid.dims - 1);
-  return fmt::format("{} along {}, {} along {}", first, axis_names[slowest], second,
-                     axis_names[slowest - 1]);
+  auto const first = text(*axes.front().opened);
+  if (std::ranges::all_of(axes, [&](auto const& one) { return text(*one.opened) == first; }))
+    return first;
+  std::string all;
+  for (auto const& [axis, opened] : axes)
+    all += fmt::format("{}{} along {}", all.empty() ? "" : ", ", text(*opened),
+                       axis_names[static_cast<std::size_t>(axis)]);
+  return all;
 }
 
 std::string exchanges_text(SweepPlan const& plan, RankReport const& report) {

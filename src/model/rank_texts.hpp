@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "core/rank_links.hpp"
@@ -19,9 +20,13 @@ struct RankReport {
 
 /// How the grid is cut.
 std::string parts_text(SweepPlan const& plan);
-/// How halos go on GPUs: along the slowest axis, and where it is not the same along the second slowest
-/// one, if that is cut.
-std::string links_text(SweepPlan const& plan, OpenedLinks const& along, OpenedLinks const* across);
+/// Those of an axis that is cut.
+struct LinksAlong {
+  int axis;
+  OpenedLinks const* opened;
+};
+/// How halos go on GPUs, along each axis where it is not the same.
+std::string links_text(std::span<LinksAlong const> axes);
 /// How often, how many at a time, and what was made meanwhile.
 std::string exchanges_text(SweepPlan const& plan, RankReport const& report);
 /// The seconds that it took.

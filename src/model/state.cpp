@@ -104,18 +104,13 @@ bool has_array(std::span<Row const> rows, std::string_view name) {
 
 namespace {
 
-/// Of a strip of a plane, or of all of it.
-std::int64_t plane_values(Grid const& grid, Planes const& strip) {
-  std::int64_t const all = grid.face_size(grid.dims - 1);
-  if (strip.count() == 0) return all;
-  return all / grid.points[static_cast<std::size_t>(grid.dims - 2)] * strip.count();
-}
-
 /// The formula with numbers of points in the place of coordinates of axes that are cut.
 expression::Expression by_indices(expression::Expression const& formula, Row const& row) {
-  int const slowest = row.grid.dims - 1;
-  auto const of_planes = evaluate::by_index(formula, row.grid, slowest);
-  return row.strip.count() == 0 ? of_planes : evaluate::by_index(of_planes, row.grid, slowest - 1);
+  auto by_index = evaluate::by_index(formula, row.grid, row.grid.dims - 1);
+  for (std::size_t which = 0; which < strip_axes; ++which)
+    if (row.strips[which].count() > 0)
+      by_index = evaluate::by_index(by_index, row.grid, axis_of_strips(row.grid.dims, which));
+  return by_index;
 }
 
 }  // namespace
@@ -128,7 +123,7 @@ MemoryForecast forecast(config::RunConfig const& run, std::span<Row const> rows)
     if (row.planes && row.whole) result.host_bytes += values * size_of(run.precision);
     if (row.planes)
       result.other_bytes += static_cast<std::size_t>(row.arrays * row.planes->count() *
-                                                     plane_values(row.grid, row.strip)) *
+                                                     plane_values(row.grid, row.strips)) *
                             size_of(run.precision);
     else if (row.on_host)
       result.host_bytes += static_cast<std::size_t>(row.arrays) * values * size_of(run.precision);
@@ -165,7 +160,7 @@ Array<T>::Array(Stream& stream, Row row, config::RunConfig const& run, Inputs co
 
 template <class T>
 std::int64_t Array<T>::plane() const {
-  return plane_values(row_.grid, row_.strip);
+  return plane_values(row_.grid, row_.strips);
 }
 
 template <class T>
@@ -195,7 +190,7 @@ void Array<T>::fill_first(Stream& stream, config::RunConfig const& run, Inputs c
     evaluate(stream, clock, 0, values_);
   } else if (row_.planes) {
     hand_out<T>(stream, ranks(), row_.grid, std::as_const(whole_).span(),
-                {*row_.planes, row_.strip}, span());
+                {*row_.planes, row_.strips}, span());
   } else {
     fill(stream, source, row_.grid, inputs, span());
   }
@@ -222,34 +217,28 @@ void Array<T>::evaluate(Stream& stream, evaluate::DeviceClock const* clock, doub
 template <class T>
 void Array<T>::evaluate_brick(Stream& stream, evaluate::DeviceClock const* clock, double fraction,
                               T* target) {
-  auto const slowest = static_cast<std::size_t>(row_.grid.dims - 1);
-  std::int64_t const all = row_.grid.face_size(row_.grid.dims - 1);
-  bool const has_strip = row_.strip.count() > 0;
-  std::int64_t const line = has_strip ? all / row_.grid.points[slowest - 1] : all;
-  for_each_block(row_.grid, {*row_.planes, row_.strip}, plane(),
-                 [&](std::int64_t at, std::int64_t place, std::int64_t rows, std::int64_t count) {
-                   Grid part = row_.grid;
-                   auto const cut = [&](std::size_t axis, std::int64_t first, std::int64_t points) {
-                     part.points[axis] = points;
-                     part.origin[axis] = static_cast<double>(first);
-                     part.spacing[axis] = 1;
-                   };
-                   cut(slowest, at / all, rows);
-                   if (has_strip) cut(slowest - 1, at % all / line, count / line);
-                   auto const size = static_cast<std::size_t>(part.size());
-                   if (count == plane())
-                     return evaluate::evaluate(stream, *program_, part, clock, fraction,
-                                               std::span<T>(target + place, size));
-                   Buffer<T> apart(stream, MemorySpace::device, size);
-                   evaluate::evaluate(stream, *program_, part, clock, fraction, apart.span());
-                   auto const bytes = [](std::int64_t values) {
-                     return static_cast<std::size_t>(values) * sizeof(T);
-                   };
-                   copy_own_rows(stream,
-                                 {reinterpret_cast<std::byte*>(apart.data()), bytes(count),
-                                  reinterpret_cast<std::byte*>(target + place), bytes(plane()),
-                                  bytes(count), static_cast<std::size_t>(rows)});
-                 });
+  Brick const brick{*row_.planes, row_.strips};
+  auto const points = points_of(row_.grid, brick);
+  for_each_block(row_.grid, brick, [&](Block const& block) {
+    Grid part = row_.grid;
+    auto const cut = [&](int axis) {
+      auto const a = static_cast<std::size_t>(axis);
+      part.points[a] = block.points[a];
+      part.origin[a] = static_cast<double>(block.at[a]);
+      part.spacing[a] = 1;
+    };
+    cut(part.dims - 1);
+    for (std::size_t which = 0; which < strip_axes; ++which)
+      if (row_.strips[which].count() > 0) cut(axis_of_strips(part.dims, which));
+    auto const size = static_cast<std::size_t>(part.size());
+    T* const own = target + place_in(points, block.place);
+    auto const rows = block_rows(block.points, block.points, points);
+    if (rows.rows == 1)
+      return evaluate::evaluate(stream, *program_, part, clock, fraction, std::span<T>(own, size));
+    Buffer<T> apart(stream, MemorySpace::device, size);
+    evaluate::evaluate(stream, *program_, part, clock, fraction, apart.span());
+    copy_own_rows(stream, copied_rows(rows, apart.data(), own, false));
+  });
 }
 
 /// The weighted sum of the values at the start, the middle and the end of the step.

@@ -40,9 +40,9 @@ struct Row {
   bool saved = false;               ///< is part of a checkpoint
   bool on_host = false;             ///< in the host's memory, pinned for a GPU
   /// Of a coefficient of several ranks: the planes that this one has, see `SweepPlan::held_by`, and of
-  /// these the strip, or all; and whether it has the whole, too, on its host.
+  /// these the strips, or all; and whether it has the whole, too, on its host.
   std::optional<Planes> planes = {};
-  Planes strip = {};
+  OfStripAxes<Planes> strips = {};
   bool whole = false;
   std::string unit = "1";
 };

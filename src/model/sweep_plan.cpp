@@ -26,12 +26,16 @@ Planes SweepPlan::owned_by(int rank) const {
   return {begin(slab), begin(slab + 1)};
 }
 
-Planes SweepPlan::strip_of(int rank) const {
-  int const strip = rank % strips.count;
-  return {strips.points * strip / strips.count, strips.points * (strip + 1) / strips.count};
+namespace {
+
+/// Ranks that follow one another with the same strip of an axis.
+int ranks_of_strip(SweepPlan const& plan, std::size_t which) {
+  return which == 0 ? plan.strips[1].count : 1;
 }
 
-namespace {
+int strip_number(SweepPlan const& plan, int rank, std::size_t which) {
+  return rank / ranks_of_strip(plan, which) % plan.strips[which].count;
+}
 
 /// Those of `count` along an axis, a `step` of ranks apart, of which `rank` is at `place`.
 std::array<int, 2> ranks_beside(int rank, int place, int count, int step, bool around) {
@@ -45,37 +49,57 @@ std::array<int, 2> ranks_beside(int rank, int place, int count, int step, bool a
                             : -1};
 }
 
-}  // namespace
-
-std::array<int, 2> SweepPlan::beside(int rank) const {
-  return ranks_beside(rank, slab_of(rank), slabs(), strips.count, shape.periodic);
+/// Of a rank's plan, its strip of an axis.
+void set_strip(SweepPlan& plan, std::size_t which, Strips const& strips) {
+  plan.strips[which] = strips;
+  auto const axis = static_cast<std::size_t>(axis_of_strips(plan.shape.grid.dims, which));
+  plan.shape.grid.points[axis] = strips.held.count();
 }
 
-std::array<int, 2> SweepPlan::beside_across(int rank) const {
-  return ranks_beside(rank, rank % strips.count, strips.count, 1, shape.periodic_across);
+}  // namespace
+
+Planes SweepPlan::strip_of(int rank, std::size_t which) const {
+  auto const& [count, points, own, held] = strips[which];
+  if (count == 1) return {};
+  int const number = strip_number(*this, rank, which);
+  return {points * number / count, points * (number + 1) / count};
+}
+
+std::array<int, 2> SweepPlan::beside(int rank) const {
+  return ranks_beside(rank, slab_of(rank), slabs(), parts_of_slab(), shape.periodic);
+}
+
+std::array<int, 2> SweepPlan::beside_across(int rank, std::size_t which) const {
+  return ranks_beside(rank, strip_number(*this, rank, which), strips[which].count,
+                      ranks_of_strip(*this, which), shape.periodic_across[which]);
 }
 
 SweepPlan SweepPlan::at_rank(int rank) const {
   SweepPlan local = *this;
-  if (strips.count == 1) return local;
-  local.strips.own = strip_of(rank);
-  Planes const held{local.strips.own.lower - rank_halo(), local.strips.own.upper + rank_halo()};
-  local.strips.held = shape.periodic_across ? held : held.within({0, strips.points});
-  local.shape.grid.points[static_cast<std::size_t>(shape.grid.dims - 2)] =
-      local.strips.held.count();
+  for (std::size_t which = 0; which < strip_axes; ++which) {
+    if (!strips[which].are_there()) continue;
+    auto strip = strips[which];
+    strip.own = strip_of(rank, which);
+    Planes const held{strip.own.lower - rank_halo(), strip.own.upper + rank_halo()};
+    strip.held = shape.periodic_across[which] ? held : held.within({0, strip.points});
+    set_strip(local, which, strip);
+  }
   return local;
 }
 
 SweepPlan SweepPlan::widest() const {
   SweepPlan widest = at_rank(0);
-  for (int rank = 1; rank < strips.count; ++rank)
-    if (auto const local = at_rank(rank); local.strips.held.count() > widest.strips.held.count())
-      widest = local;
+  for (int rank = 1; rank < parts_of_slab(); ++rank) {
+    auto const local = at_rank(rank);
+    for (std::size_t which = 0; which < strip_axes; ++which)
+      if (local.strips[which].held.count() > widest.strips[which].held.count())
+        set_strip(widest, which, local.strips[which]);
+  }
   return widest;
 }
 
 std::vector<std::int64_t> SweepPlan::cuts() const {
-  if (strips.count > 1) throw std::logic_error("cuts between ranks that have no whole planes");
+  if (has_strips()) throw std::logic_error("cuts between ranks that have no whole planes");
   std::vector<std::int64_t> cuts = {0};
   for (int rank = 0; rank < ranks; ++rank) cuts.push_back(owned_by(rank).upper);
   return cuts;
@@ -99,11 +123,14 @@ std::size_t SweepPlan::device_bytes() const {
     std::size_t const bytes =
         static_cast<std::size_t>(arrays * planes + link_planes) * shape.plane_bytes() +
         (on_chip ? shape.chip_bytes : 0);
-    if (strips.count == 1) return bytes;
     // Halos that lie side by side, two boxes for each side, and as many on their way.
     std::int64_t const boxes = link_planes > 0 ? 8 : 4;
-    return bytes + static_cast<std::size_t>(boxes * shape.arrays * rank_halo() * planes) *
-                       shape.plane_bytes() / static_cast<std::size_t>(strips.held.count());
+    std::size_t beside = 0;
+    for (Strips const& strip : strips)
+      if (strip.are_there())
+        beside += static_cast<std::size_t>(boxes * shape.arrays * rank_halo() * planes) *
+                  shape.plane_bytes() / static_cast<std::size_t>(strip.held.count());
+    return bytes + beside;
   }
   return static_cast<std::size_t>(buffers() * capacity() + kept_planes() + late_planes()) *
          shape.plane_bytes();
@@ -271,10 +298,11 @@ bool goes_in_parts(SweepPlan const& plan, RankRates const& rates,
 
 }  // namespace
 
-int most_strips(SweepShape const& shape) {
-  if (shape.grid.dims == 1) return 1;
+int most_strips(SweepShape const& shape, std::size_t which) {
+  int const axis = axis_of_strips(shape.grid.dims, which);
+  if (axis < 0) return 1;
   constexpr std::int64_t limit = 1 << 20;
-  std::int64_t const points = shape.grid.points[static_cast<std::size_t>(shape.grid.dims - 2)];
+  std::int64_t const points = shape.grid.points[static_cast<std::size_t>(axis)];
   return static_cast<int>(std::clamp<std::int64_t>(points / least_owned(shape), 1, limit));
 }
 
@@ -283,37 +311,41 @@ namespace {
 /// The most steps for an exchange: halos come from the ranks beside.
 std::int64_t most_trip_steps(SweepPlan const& plan) {
   if (!plan.shape.alike) return 1;
-  std::int64_t least = plan.slabs() > 1 || plan.strips.count == 1
+  std::int64_t least = plan.slabs() > 1 || !plan.has_strips()
                            ? plan.least_planes()
                            : std::numeric_limits<std::int64_t>::max();
-  if (plan.strips.count > 1) least = std::min(least, plan.strips.points / plan.strips.count);
+  for (Strips const& strip : plan.strips)
+    if (strip.are_there()) least = std::min(least, strip.points / strip.count);
   return least / plan.shape.reach;
 }
 
-/// Seconds of a step, where so many are made for each exchange: docs/scaling.md. Halos along two axes
+/// Seconds of a step, where so many are made for each exchange: docs/scaling.md. Halos along several axes
 /// are exchanged one after the other.
 double seconds_of_step(SweepPlan const& plan, RankRates const& rates, std::int64_t steps) {
   auto const& shape = plan.shape;
-  bool const has_slabs = plan.slabs() > 1, has_strips = plan.strips.count > 1;
+  bool const has_slabs = plan.slabs() > 1;
   std::int64_t const halo = steps * shape.reach;
   auto const planes = static_cast<double>(plan.slab_planes + (has_slabs ? halo - shape.reach : 0));
   auto const held = static_cast<double>(plan.slab_planes + (has_slabs ? 2 * halo : 0));
-  double line = static_cast<double>(shape.plane_bytes()), strip = 1;
-  if (has_strips) {
-    std::int64_t const widest = (plan.strips.points + plan.strips.count - 1) / plan.strips.count;
-    line /= static_cast<double>(plan.strips.points);
-    strip = static_cast<double>(widest + 2 * halo);
+  double plane = static_cast<double>(shape.plane_bytes());  // with the halos of its strips
+  OfStripAxes<double> widths = {};
+  for (std::size_t which = 0; which < strip_axes; ++which) {
+    auto const& [count, points, own, there] = plan.strips[which];
+    if (count == 1) continue;
+    widths[which] = static_cast<double>((points + count - 1) / count + 2 * halo);
+    plane *= widths[which] / static_cast<double>(points);
   }
   double const passes = static_cast<double>((steps + shape.fused_steps - 1) / shape.fused_steps);
   double const made =
-      passes * shape.fused_steps * shape.values_per_update * planes * strip * line / rates.memory;
-  auto const sent = 2.0 * shape.arrays * static_cast<double>(halo) * line;
+      passes * shape.fused_steps * shape.values_per_update * planes * plane / rates.memory;
+  auto const sent = 2.0 * shape.arrays * static_cast<double>(halo) * plane;
   int const exchanges = plan.by_stages ? shape.stages : 1;
   double exchanged = 0;
-  if (has_slabs) exchanged += exchanges * rates.exchange + sent * strip / rates.link;
-  if (has_strips) exchanged += rates.exchange + sent * held / rates.link;
+  if (has_slabs) exchanged += exchanges * rates.exchange + sent / rates.link;
+  for (double const width : widths)
+    if (width > 0) exchanged += rates.exchange + sent / width * held / rates.link;
   bool const meanwhile =
-      plan.by_stages || (!has_strips && steps == shape.fused_steps && plan.parts > 1);
+      plan.by_stages || (!plan.has_strips() && steps == shape.fused_steps && plan.parts > 1);
   return (meanwhile ? std::max(made, exchanged) : made + exchanged) / static_cast<double>(steps);
 }
 
@@ -331,48 +363,72 @@ std::int64_t best_steps_of_strips(SweepPlan const& plan, RankRates const& rates,
 }  // namespace
 
 SweepPlan plan_ranks(SweepShape const& shape, int ranks, Backend backend,
-                     std::optional<std::int64_t> trip_steps, int strips) {
+                     std::optional<std::int64_t> trip_steps, OfStripAxes<int> const& strips) {
   RankRates const rates = rates_of(backend);
   SweepPlan plan{shape, 1, 0, ranks};
-  plan.strips.count = strips;
-  if (strips > 1)
-    plan.strips.points = shape.grid.points[static_cast<std::size_t>(shape.grid.dims - 2)];
+  for (std::size_t which = 0; which < strip_axes; ++which) {
+    plan.strips[which].count = strips[which];
+    if (strips[which] > 1)
+      plan.strips[which].points =
+          shape.grid.points[static_cast<std::size_t>(axis_of_strips(shape.grid.dims, which))];
+  }
   std::int64_t const most = most_trip_steps(plan);
   for (int rank = 0; rank < ranks; ++rank)
     plan.slab_planes = std::max(plan.slab_planes, plan.owned_by(rank).count());
-  if (strips == 1) {
+  if (!plan.has_strips()) {
     plan.on_chip = shape.chip_steps > 0 && !trip_steps;
     if (!plan.on_chip && goes_in_parts(plan, rates, trip_steps)) plan.parts = parts_of(plan);
     plan.by_stages = goes_by_stages(plan, rates, trip_steps);
   }
-  plan.trip_steps = plan.on_chip     ? shape.chip_steps
-                    : plan.parts > 1 ? shape.fused_steps
-                    : plan.by_stages ? 1
-                    : trip_steps     ? std::clamp<std::int64_t>(*trip_steps, 1, most)
-                    : strips > 1     ? best_steps_of_strips(plan, rates, most)
-                                     : best_trip_steps(plan, rates, most);
+  plan.trip_steps = plan.on_chip        ? shape.chip_steps
+                    : plan.parts > 1    ? shape.fused_steps
+                    : plan.by_stages    ? 1
+                    : trip_steps        ? std::clamp<std::int64_t>(*trip_steps, 1, most)
+                    : plan.has_strips() ? best_steps_of_strips(plan, rates, most)
+                                        : best_trip_steps(plan, rates, most);
   constexpr std::int64_t boxes = 4;  // of each array: two in each direction
   if (backend == Backend::cuda) plan.link_planes = boxes * shape.arrays * plan.rank_halo();
   return plan;
 }
 
-int best_strips(SweepShape const& shape, int ranks, Backend backend,
-                std::optional<std::int64_t> trip_steps) {
+namespace {
+
+/// An arrangement of ranks, and the seconds of a step that it takes by the model.
+struct Arrangement {
+  OfStripAxes<int> strips = {0, 0};
+  double seconds = std::numeric_limits<double>::infinity();
+};
+
+}  // namespace
+
+OfStripAxes<int> best_strips(SweepShape const& shape, int ranks, Backend backend,
+                             std::optional<std::int64_t> trip_steps,
+                             OfStripAxes<bool> const& may_cut) {
   constexpr int few = 8;
   constexpr double worth = 0.8;
-  int const slabs = most_ranks(shape), most = most_strips(shape);
-  if (ranks <= std::min(few, slabs)) return 1;
-  int best = 0;
-  double least = std::numeric_limits<double>::infinity();
-  for (int strips = 1; strips <= std::min(most, ranks); ++strips) {
-    if (ranks % strips != 0 || ranks / strips > slabs) continue;
-    auto const plan = plan_ranks(shape, ranks, backend, trip_steps, strips);
-    double const seconds = seconds_of_step(plan, rates_of(backend), plan.trip_steps);
-    if (best == 1 ? seconds >= worth * least : seconds >= least) continue;
-    least = seconds;
-    best = strips;
+  int const slabs = most_ranks(shape);
+  if (ranks <= std::min(few, slabs)) return {1, 1};
+  OfStripAxes<int> most;
+  for (std::size_t which = 0; which < strip_axes; ++which)
+    most[which] = may_cut[which] ? std::min(most_strips(shape, which), ranks) : 1;
+  // Of slabs, pencils and bricks the best of each.
+  std::array<Arrangement, 3> best;
+  for (int second = 1; second <= most[1]; ++second) {
+    if (ranks % second != 0) continue;
+    for (int first = 1; first <= std::min(most[0], ranks / second); ++first) {
+      int const parts = first * second;
+      if (ranks % parts != 0 || ranks / parts > slabs) continue;
+      auto const plan = plan_ranks(shape, ranks, backend, trip_steps, {first, second});
+      double const seconds = seconds_of_step(plan, rates_of(backend), plan.trip_steps);
+      auto& alike = best[second > 1 ? 2 : first > 1 ? 1 : 0];
+      if (seconds < alike.seconds) alike = {{first, second}, seconds};
+    }
   }
-  return best;
+  auto chosen = best[0];
+  if (best[1].seconds < worth * chosen.seconds) chosen = best[1];
+  bool const goes = chosen.strips[0] > 0;
+  if (best[2].seconds < worth * chosen.seconds && (ranks > few || !goes)) chosen = best[2];
+  return chosen.strips;
 }
 
 }  // namespace gridstride

@@ -12,7 +12,7 @@
 
 /// How a grid is cut along its slowest axis: one that is too large for a device and goes through it
 /// in slabs (model/sweep.hpp), or one that several processes share (model/rank_steps.hpp), of which
-/// many also cut the second slowest one.
+/// many also cut the others.
 namespace gridstride {
 
 /// Planes [lower, upper).
@@ -37,9 +37,28 @@ void for_each_stretch(Planes const& planes, std::int64_t all, Use const& use) {
   }
 }
 
-/// Some planes of a grid, and of the second slowest axis some points; none there stands for all.
+/// The axes that may be cut beside the slowest one: the second slowest and the third one.
+inline constexpr std::size_t strip_axes = 2;
+template <class Value>
+using OfStripAxes = std::array<Value, strip_axes>;
+/// Which axis that is, of a grid with so many; negative: it has no such axis.
+constexpr int axis_of_strips(int dims, std::size_t which) {
+  return dims - 2 - static_cast<int>(which);
+}
+/// What `of_axis` says of each of these axes that a grid has.
+template <class Value>
+OfStripAxes<Value> of_strip_axes(int dims, auto const& of_axis) {
+  OfStripAxes<Value> of = {};
+  for (std::size_t which = 0; which < strip_axes; ++which)
+    if (int const axis = axis_of_strips(dims, which); axis >= 0)
+      of[which] = of_axis(static_cast<std::size_t>(axis));
+  return of;
+}
+
+/// Some planes of a grid, and of the other axes some points; none there stands for all.
 struct Brick {
-  Planes planes, across = {};
+  Planes planes;
+  OfStripAxes<Planes> strips = {};
 };
 
 /// What is to go through. A plane is all that lies at one place of the slowest axis; in 1D a point.
@@ -71,7 +90,7 @@ struct SweepShape {
   std::size_t chip_bytes = 0;
   /// Planes that ranks do not cut: the grid is cut at multiples of so many, and no rank has one alone.
   std::int64_t together = 1;
-  bool periodic_across = false;  ///< along the second slowest axis, of grids that have one
+  OfStripAxes<bool> periodic_across = {};  ///< along the other axes, of grids that have them
 
   /// Arrays that ranks keep.
   int kept() const { return arrays + (in_place ? 0 : made); }
@@ -89,12 +108,15 @@ struct SweepShape {
   }
 };
 
-/// Of ranks that cut the second slowest axis, too: pencils, each a strip of the planes of a slab.
+/// Of ranks that cut another axis, too: along the second slowest one into pencils, each a strip of the
+/// planes of a slab, along the third one into bricks.
 struct Strips {
   int count = 1;            ///< 1: that axis is not cut
   std::int64_t points = 0;  ///< of the axis
   Planes own = {},
          held = {};  ///< of a rank: those of its strip, and with halos, which may go around
+
+  bool are_there() const { return count > 1; }
 };
 
 /// What bounds a plan.
@@ -119,7 +141,7 @@ struct SweepPlan {
   /// Of ranks: what `at_rank` was called for. `shape.grid` then has the points of the strip alone, with
   /// its halos: a grid of its own, whose ends are those of the whole one. What is wrong there moves
   /// inwards by the reach of each step, and is thrown away with the halos.
-  Strips strips = {};
+  OfStripAxes<Strips> strips = {};
 
   /// Steps that a pass makes of so many that are left in the trip, as far as this plan goes.
   std::int64_t pass_steps() const;
@@ -138,21 +160,30 @@ struct SweepPlan {
   std::int64_t late_planes() const;
   std::size_t device_bytes() const;
 
+  /// Parts that a slab is cut into.
+  int parts_of_slab() const { return strips[0].count * strips[1].count; }
+  bool has_strips() const { return parts_of_slab() > 1; }
   /// Ranks along the slowest axis.
-  int slabs() const { return ranks / strips.count; }
-  /// The ranks of a slab follow one another.
-  int slab_of(int rank) const { return rank / strips.count; }
+  int slabs() const { return ranks / parts_of_slab(); }
+  /// The ranks of a slab follow one another, and of these the ones of a strip along the second slowest axis.
+  int slab_of(int rank) const { return rank / parts_of_slab(); }
   /// The planes that a rank owns.
   Planes owned_by(int rank) const;
-  /// Of its planes the points along the second slowest axis, where that is cut.
-  Planes strip_of(int rank) const;
-  /// The ranks below and above one along the slowest axis, and along the second slowest one; −1: the
-  /// grid ends there, or is not cut.
+  /// Of its planes the points along another axis; none where that is not cut.
+  Planes strip_of(int rank, std::size_t which) const;
+  Brick brick_of(int rank) const {
+    return {owned_by(rank), {strip_of(rank, 0), strip_of(rank, 1)}};
+  }
+  /// Of a rank's own plan: the points that its arrays have along the other axes; none where these are not
+  /// cut.
+  OfStripAxes<Planes> held_strips() const { return {strips[0].held, strips[1].held}; }
+  /// The ranks below and above one along the slowest axis, and along another one; −1: the grid ends there,
+  /// or is not cut.
   std::array<int, 2> beside(int rank) const;
-  std::array<int, 2> beside_across(int rank) const;
+  std::array<int, 2> beside_across(int rank, std::size_t which) const;
   /// The same plan, of what a rank has.
   SweepPlan at_rank(int rank) const;
-  /// That of a rank whose strip is as wide as any.
+  /// That of a rank whose strips are as wide as any.
   SweepPlan widest() const;
   /// Where each rank's begin, and where the last one's end; of ranks that have whole planes.
   std::vector<std::int64_t> cuts() const;
@@ -178,17 +209,20 @@ std::optional<SweepPlan> plan_sweep(SweepShape const& shape, SweepLimits const& 
 
 /// The most ranks that can share such a grid in slabs, and the most strips that planes can be cut into.
 int most_ranks(SweepShape const& shape);
-int most_strips(SweepShape const& shape);
-/// How so many ranks share it, in so many strips, with up to `most_ranks` slabs: with the steps for
-/// each exchange that take the least time by the rates of an H200 or of a host, or with `trip_steps`,
-/// as far as the planes of a rank go. Trips of one pass that takes a GPU long enough are made in parts.
-/// Where nothing is wanted, kernels that keep planes on the chip make all.
+int most_strips(SweepShape const& shape, std::size_t which);
+/// How so many ranks share it, in so many strips along the other axes, with up to `most_ranks` slabs: with
+/// the steps for each exchange that take the least time by the rates of an H200 or of a host, or with
+/// `trip_steps`, as far as the planes of a rank go. Trips of one pass that takes a GPU long enough are made
+/// in parts. Where nothing is wanted, kernels that keep planes on the chip make all.
 SweepPlan plan_ranks(SweepShape const& shape, int ranks, Backend backend,
-                     std::optional<std::int64_t> trip_steps, int strips = 1);
-/// The strips that many ranks are best arranged in: 1 for up to 8 ranks, where there are as many slabs,
-/// and where strips do not save a fifth of the time by the model of docs/scaling.md. 0: no arrangement
-/// goes.
-int best_strips(SweepShape const& shape, int ranks, Backend backend,
-                std::optional<std::int64_t> trip_steps);
+                     std::optional<std::int64_t> trip_steps,
+                     OfStripAxes<int> const& strips = {1, 1});
+/// The strips that many ranks are best arranged in, along axes that `may_cut`: none for up to 8 ranks,
+/// where there are as many slabs, and where strips do not save a fifth of the time by the model of
+/// docs/scaling.md; along the third axis where that saves a fifth again, or nothing else goes. 0: no
+/// arrangement goes.
+OfStripAxes<int> best_strips(SweepShape const& shape, int ranks, Backend backend,
+                             std::optional<std::int64_t> trip_steps,
+                             OfStripAxes<bool> const& may_cut = {true, true});
 
 }  // namespace gridstride

@@ -36,10 +36,7 @@ std::shared_ptr<advection::LookAhead<T>> look_ahead_of(config::RunConfig const& 
                                                        std::optional<SweepPlan> const& plan) {
   if (!advection::velocity_changes(run)) return nullptr;
   std::optional<Brick> own;
-  if (plan) {
-    own = {.planes = plan->owned_by(ranks().rank())};
-    if (plan->strips.count > 1) own->across = plan->strips.own;
-  }
+  if (plan) own = plan->brick_of(ranks().rank());
   return std::make_shared<advection::LookAhead<T>>(run, device, own);
 }
 
@@ -178,11 +175,14 @@ class Advection final : public StagedStepping<T> {
         step.sides[axis][side].inflow = this->faces_[axis][side].at(first);
     }
     place_ends(step, slowest, cut);
-    auto const& strips = this->sweep_->plan().strips;
-    if (strips.count == 1) return;
-    bool const around = this->sweep_->plan().shape.periodic_across;
-    place_ends(step, slowest - 1,
-               {around || strips.held.lower > 0, around || strips.held.upper < strips.points});
+    auto const& plan = this->sweep_->plan();
+    for (std::size_t which = 0; which < strip_axes; ++which) {
+      auto const& [count, points, own, held] = plan.strips[which];
+      if (count == 1) continue;
+      bool const around = plan.shape.periodic_across[which];
+      place_ends(step, axis_of_strips(grid_.dims, which),
+                 {around || held.lower > 0, around || held.upper < points});
+    }
   }
 
   /// Where the grid goes on along an axis.

@@ -9,6 +9,7 @@
 #include "core/error.hpp"
 #include "core/ranks.hpp"
 #include "kernels/evaluate/slabs.hpp"
+#include "model/bricks.hpp"
 #include "model/out_of_core.hpp"
 #include "model/values.hpp"
 
@@ -85,7 +86,7 @@ LookAhead<T>::LookAhead(config::RunConfig const& run, Device const& device,
     : stream_(device),
       grid_(run.grid),
       own_(own),
-      part_(own ? part_of(*own) : grid_),
+      part_(own ? part_of(extents_of(grid_, *own)) : grid_),
       scheme_(scheme_of(run)),
       reduce_variant_(run.kernels.at("reduce")),
       safety_(run.time.safety),
@@ -97,8 +98,8 @@ LookAhead<T>::LookAhead(config::RunConfig const& run, Device const& device,
   for (int axis = 0; axis < grid_.dims; ++axis) {
     auto const& velocity = parameters_of(run).velocity[axis].expression;
     auto formula = velocity;
-    if (own) formula = evaluate::by_index(formula, grid_, grid_.dims - 1);
-    if (has_strips()) formula = evaluate::by_index(formula, grid_, grid_.dims - 2);
+    for (int cut = grid_.dims - 1; cut >= 0; --cut)
+      if (is_cut(cut)) formula = evaluate::by_index(formula, grid_, cut);
     Component component{axis, evaluate::Program(stream_, formula, run.kernels.at("evaluate"))};
     if (velocity.depends_on(expression::time_variable)) {
       components_.push_back(std::move(component));
@@ -198,35 +199,43 @@ void LookAhead<T>::fetch(std::size_t count) {
   if (own_) join(ranks(), found_);
 }
 
+template <class T>
+bool LookAhead<T>::is_cut(int axis) const {
+  if (!own_ || axis >= grid_.dims) return false;
+  if (axis == grid_.dims - 1) return true;
+  return own_->strips[static_cast<std::size_t>(grid_.dims - 2 - axis)].count() > 0;
+}
+
 /// Some points of the grid, for programs of a grid that is shared.
 template <class T>
-Grid LookAhead<T>::part_of(Brick const& brick) const {
+Grid LookAhead<T>::part_of(std::array<Planes, 3> const& extents) const {
   Grid part = grid_;
-  auto const cut = [&](int axis, Planes const& points) {
+  for (int axis = 0; axis < grid_.dims; ++axis) {
+    if (!is_cut(axis)) continue;
     auto const a = static_cast<std::size_t>(axis);
-    part.points[a] = points.count();
-    part.origin[a] = static_cast<double>(points.lower);
+    part.points[a] = extents[a].count();
+    part.origin[a] = static_cast<double>(extents[a].lower);
     part.spacing[a] = 1;
-  };
-  cut(grid_.dims - 1, brick.planes);
-  if (has_strips()) cut(grid_.dims - 2, brick.across);
+  }
   return part;
 }
 
 /// The grid in parts no larger than that which this process looks at, whose values lie together.
 template <class T>
 std::vector<Grid> LookAhead<T>::all_parts() const {
-  if (!own_) return {grid_};
-  auto const slowest = static_cast<std::size_t>(grid_.dims - 1);
-  std::int64_t const planes = grid_.points[slowest];
-  std::int64_t const points = has_strips() ? grid_.points[slowest - 1] : 1;
-  std::int64_t const some_planes = has_strips() ? 1 : part_.points[slowest];
-  std::int64_t const some_points = has_strips() ? part_.points[slowest - 1] : 1;
+  auto some = part_.points;
+  for (std::size_t axis = 1; axis < 3; ++axis)
+    if (is_cut(static_cast<int>(axis) - 1) || some[axis - 1] < grid_.points[axis - 1])
+      some[axis] = 1;
   std::vector<Grid> parts;
-  for (std::int64_t plane = 0; plane < planes; plane += some_planes)
-    for (std::int64_t point = 0; point < points; point += some_points)
-      parts.push_back(part_of({{plane, std::min(plane + some_planes, planes)},
-                               {point, std::min(point + some_points, points)}}));
+  auto const& all = grid_.points;
+  auto const planes = [&](std::size_t axis, std::int64_t first) {
+    return Planes{first, std::min(first + some[axis], all[axis])};
+  };
+  for (std::int64_t k = 0; k < all[2]; k += some[2])
+    for (std::int64_t j = 0; j < all[1]; j += some[1])
+      for (std::int64_t i = 0; i < all[0]; i += some[0])
+        parts.push_back(part_of({planes(0, i), planes(1, j), planes(2, k)}));
   return parts;
 }
 

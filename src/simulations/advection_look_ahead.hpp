@@ -54,8 +54,9 @@ class LookAhead {
   void queue_samples();
   void queue(Component const& component, double time, std::size_t place);
   void fetch(std::size_t count);
-  bool has_strips() const { return own_ && own_->across.count() > 0; }
-  Grid part_of(Brick const& brick) const;
+  /// Whether ranks cut an axis.
+  bool is_cut(int axis) const;
+  Grid part_of(std::array<Planes, 3> const& extents) const;
   std::vector<Grid> all_parts() const;
   std::array<double, 3> speeds_at(std::size_t sample) const;
   std::string describe(Component const& component, double time);

@@ -76,7 +76,6 @@ SlabSteps slab_steps(config::RunConfig const& run, Backend backend) {
   auto const stages = std::ssize(scheme.in_time->stages);
   bool const alternates = scheme.flux == advect::Scheme::lax_wendroff && run.grid.dims > 1;
   Obstacle const of_ranks[] = {{!goes_by_planes(run, all), "with simpler formulas"}};
-  Obstacle const of_strips[] = {{!goes_by_planes(run, all, 2), "with simpler formulas"}};
   auto const fields = std::ranges::count_if(
       all, [](Row const& row) { return row.role == Role::coefficient && row.arrays > 0; });
   auto const slowest = static_cast<std::size_t>(run.grid.dims - 1);
@@ -88,12 +87,15 @@ SlabSteps slab_steps(config::RunConfig const& run, Backend backend) {
                     .value_bytes = size_of(run.precision),
                     .values_per_update = static_cast<double>(stages * (2 + fields)),
                     .stages = static_cast<int>(stages),
-                    .periodic_across = slowest > 0 && run.sides_of("u")[slowest - 1][0].kind ==
-                                                          SideKind::periodic},
+                    .periodic_across = of_strip_axes<bool>(
+                        run.grid.dims,
+                        [&](std::size_t axis) {
+                          return run.sides_of("u")[axis][0].kind == SideKind::periodic;
+                        })},
           .evolved = {"u"},
           .needed = needed,
           .needed_of_ranks = needed_for(of_ranks),
-          .needed_of_strips = needed_for(of_strips)};
+          .needed_of_strips = needed_of_formulas(run, all)};
 }
 
 }  // namespace

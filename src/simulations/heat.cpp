@@ -83,8 +83,7 @@ template <class T>
 std::optional<stencil::SharedPlan> shared_plan(config::RunConfig const& run, Device const& device) {
   bool const has_gpus = device.backend() == Backend::cuda && ranks_here(run) == run.ranks &&
                         ranks_together(run, device) == 1;
-  if (run.ranks == 1 || !has_gpus || run.limits.trip_steps || wanted_strips(run).value_or(1) > 1)
-    return {};
+  if (run.ranks == 1 || !has_gpus || run.limits.trip_steps || wants_strips(run)) return {};
   SweepPlan cut;
   cut.shape.grid = run.grid;
   cut.ranks = run.ranks;
@@ -118,18 +117,18 @@ SlabSteps slab_steps(config::RunConfig const& run, Device const& device, bool on
       {has_array(rows, "source"), "without a source"},
       {depends_on_time(rows), "with sides that do not depend on time"}};
   Obstacle const of_ranks[] = {{!goes_by_planes(run, rows), "with simpler formulas"}};
-  Obstacle const of_strips[] = {{!goes_by_planes(run, rows, 2), "with simpler formulas"}};
   SlabSteps steps{.shape = {},
                   .evolved = {"u"},
                   .needed = needed_for(obstacles),
                   .needed_of_ranks = needed_for(of_ranks),
-                  .needed_of_strips = needed_for(of_strips)};
+                  .needed_of_strips = needed_of_formulas(run, rows)};
   auto& shape = steps.shape;
   int const slowest = run.grid.dims - 1;
   shape.grid = run.grid;
   shape.periodic = run.sides_of("u")[slowest][0].kind == SideKind::periodic;
-  shape.periodic_across =
-      slowest > 0 && run.sides_of("u")[slowest - 1][0].kind == SideKind::periodic;
+  shape.periodic_across = of_strip_axes<bool>(run.grid.dims, [&](std::size_t axis) {
+    return run.sides_of("u")[axis][0].kind == SideKind::periodic;
+  });
   shape.value_bytes = size_of(run.precision);
   shape.alike = !depends_on_time(rows);
   shape.reach = std::ssize(scheme_of(run).stages);

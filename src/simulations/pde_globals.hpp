@@ -28,7 +28,7 @@ struct OwnPlanes {
   Planes own;
   std::int64_t first;
   RankPlanes* ranks;  ///< share `GlobalFinder::shared_numbers`; null where nothing is found by all
-  std::optional<Planes> strip = {};  ///< numbers of points of the piece
+  OfStripAxes<Planes> strips = {};  ///< numbers of points of the piece; none there: all
 };
 
 /// Finds what the globals of a stencil are for a state: each operand is evaluated at all points, in

@@ -6,6 +6,7 @@
 
 #include "core/rank_sums.hpp"
 #include "kernels/system/step_control.hpp"
+#include "model/bricks.hpp"
 #include "simulations/pde_implicit.hpp"
 #include "simulations/pde_ranks.hpp"
 #include "simulations/pde_schemes.hpp"
@@ -66,7 +67,7 @@ void SystemParts<T>::make_planes(std::size_t operands) {
   // Ranks that have no whole planes share numbers alone.
   RankCuts cuts(static_cast<std::size_t>(of_.plan.ranks) + 1);
   std::iota(cuts.begin(), cuts.end(), 0);
-  if (of_.plan.strips.count == 1) cuts = of_.plan.cuts();
+  if (!of_.plan.has_strips()) cuts = of_.plan.cuts();
   planes_ = std::make_unique<RankPlanes>(ranks(), of_.stream, std::move(cuts),
                                          solves && of_.plan.shape.periodic, plane * sizeof(double),
                                          std::max<std::size_t>(numbers, 1));
@@ -166,18 +167,18 @@ system::Step<T> SystemParts<T>::evaluation(Part const& part, std::span<T* const>
   step.inputs = inputs_at(part.first, state);
   step.piece.emplace();
   step.piece->whole = of_.run.grid.points;
-  auto const slowest = static_cast<std::size_t>(part.grid.dims - 1);
-  step.piece->first[slowest] = part.first;
-  if (slowest > 0) step.piece->first[slowest - 1] = of_.plan.strips.held.lower;
+  auto const held = extents_of(part.grid, {{part.first, part.first + 1}, of_.plan.held_strips()});
+  for (std::size_t axis = 0; axis < 3; ++axis) step.piece->first[axis] = held[axis].lower;
   return step;
 }
 
 template <class T>
 OwnPlanes SystemParts<T>::own_planes(Part const& part) {
   OwnPlanes own{of_.plan.owned_by(ranks().rank()), part.first, planes_.get()};
-  auto const& strips = of_.plan.strips;
-  if (strips.count > 1)
-    own.strip = {strips.own.lower - strips.held.lower, strips.own.upper - strips.held.lower};
+  for (std::size_t which = 0; which < strip_axes; ++which)
+    if (auto const& strips = of_.plan.strips[which]; strips.are_there())
+      own.strips[which] = {strips.own.lower - strips.held.lower,
+                           strips.own.upper - strips.held.lower};
   return own;
 }
 
@@ -240,7 +241,7 @@ void SystemParts<T>::march(Stream& stream, Window<T> const& window, Passes<T>& p
   arrays.out.assign(window.out.begin(),
                     window.out.begin() + static_cast<std::ptrdiff_t>(components));
   passes.queue(stream, arrays, window.steps, of_.clock.step(), of_.clock.device(),
-               {window.grid, window.first, window.made, of_.plan.strips.held.lower},
+               {window.grid, window.first, window.made, of_.plan.strips[0].held.lower},
                own_planes({window.grid, window.first}));
 }
 

@@ -104,7 +104,7 @@ std::string needed_of(config::RunConfig const& run) try {
   return {};  // of equations that nobody takes, which is told by itself
 }
 
-/// Points along an axis, the slowest one or the one before, that a stage looks at. The names that it
+/// Points along an axis that a stage looks at. The names that it
 /// reads come before it, and what they hold on sides is put on the ends of a part, too.
 std::int64_t reach_of_stage(config::RunConfig const& run, equations::Stencil const& stencil,
                             int axis) {
@@ -145,22 +145,23 @@ int arrays_of_first(std::vector<Row> const& rows) {
   });
 }
 
-/// What ranks that cut two axes would need.
+/// What ranks that cut another axis, too, would need.
 std::string needed_of_strips(config::RunConfig const& run, std::vector<Row> const& rows,
-                             equations::Stencil const& stencil) {
-  int const slowest = run.grid.dims - 1;
-  if (slowest == 0) return "of grids with two or three axes";
+                             equations::Stencil const& stencil, std::size_t which) {
+  int const slowest = run.grid.dims - 1, axis = axis_of_strips(run.grid.dims, which);
+  if (axis < 0) return "of grids with more axes";
   auto const turns = [&](config::Sides const& sides) {
-    return sides[static_cast<std::size_t>(slowest - 1)][0].kind == SideKind::antiperiodic;
+    return sides[static_cast<std::size_t>(axis)][0].kind == SideKind::antiperiodic;
   };
   Obstacle const obstacles[] = {
       {goes_by_multigrid(run), "by explicit schemes"},
       {shares_numbers(run), "without values over the whole grid and without a condition to end"},
       {std::ranges::any_of(run.boundary, turns), "where no axis that is cut is antiperiodic"},
-      {reach_of_stage(run, stencil, slowest - 1) > reach_of_stage(run, stencil, slowest),
-       "with differences that reach as far along the slowest axis as along the one before"},
-      {!goes_by_planes(run, rows, 2), "with simpler formulas"}};
-  return needed_for(obstacles);
+      {reach_of_stage(run, stencil, axis) > reach_of_stage(run, stencil, slowest),
+       "with differences that reach as far along the slowest axis as along the others that are "
+       "cut"}};
+  auto const needed = needed_for(obstacles);
+  return needed.empty() ? needed_of_formulas(run, rows)[which] : needed;
 }
 
 SweepPlan plan_of(SweepShape const& shape, int ranks) {
@@ -217,8 +218,10 @@ SlabSteps slab_steps(config::RunConfig const& run, Device const& device,
   Scheme const& scheme = scheme_of(run, device.backend());
   auto const components = static_cast<int>(steps.evolved.size());
   shape.periodic = wraps_of(run)[slowest];
-  shape.periodic_across = slowest > 0 && wraps_of(run)[slowest - 1];
-  steps.needed_of_strips = needed_of_strips(run, rows, stencil);
+  shape.periodic_across =
+      of_strip_axes<bool>(run.grid.dims, [&](std::size_t axis) { return wraps_of(run)[axis]; });
+  for (std::size_t which = 0; which < strip_axes; ++which)
+    steps.needed_of_strips[which] = needed_of_strips(run, rows, stencil, which);
   shape.arrays = shape.made = components;
   auto const turned = turned_around(run);
   for (int c = 0; c < components; ++c)

@@ -95,11 +95,12 @@ void SlopeParts<T>::find_worst(std::vector<system::Slopes<T>> components,
     if (own.lower > 0) one.sides[slowest][0].given = false;
     if (own.upper < plan.shape.planes()) one.sides[slowest][1].given = false;
   }
-  system::ErrorStrip strip;
-  if (auto const& [count, points, mine, held] = plan.strips; count > 1)
-    strip = {mine.lower - held.lower, mine.upper - held.lower, held.lower, points};
+  system::ErrorStrips strips;
+  for (std::size_t which = 0; which < strip_axes; ++which)
+    if (auto const& [count, points, mine, held] = plan.strips[which]; count > 1)
+      strips[which] = {mine.lower - held.lower, mine.upper - held.lower, held.lower, points};
   system::worst_error<T>(of_.stream, own_grid(plan), components, weights, scale, clock,
-                         errors_.span(), strip);
+                         errors_.span(), strips);
   share_worst(of_.stream, *planes_, std::as_const(errors_).span(),
               own.lower * of_.run.grid.face_size(slowest), parts);
 }

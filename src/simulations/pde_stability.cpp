@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "model/bricks.hpp"
 #include "simulations/pde_schemes.hpp"
 #include "simulations/pde_set_up.hpp"
 
@@ -168,16 +169,23 @@ template <class T>
 std::vector<system::Extremes> StabilityFinder<T>::look(system::Step<T> step, Ahead const& ahead,
                                                        OwnPlanes const* own) {
   auto const scratch = scratch_of(own != nullptr ? step.grid.size() : grid_.size());
-  std::optional<std::array<std::int64_t, 2>> planes, across;
-  if (own != nullptr) planes = {own->own.lower - own->first, own->own.upper - own->first};
-  if (own != nullptr && own->strip) across = {own->strip->lower, own->strip->upper};
+  std::optional<system::Counted> counted;
+  if (own != nullptr) {
+    Brick const brick{{own->own.lower - own->first, own->own.upper - own->first}, own->strips};
+    counted.emplace();
+    auto const extents = extents_of(step.grid, brick);
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      counted->begin[axis] = extents[axis].lower;
+      counted->end[axis] = extents[axis].upper;
+    }
+  }
   auto const add = [&](system::ExtremesFinder<T>& extremes) {
     if (own != nullptr)
       globals_.find(step, *own, scratch, variant_);
     else
       globals_.find(step.inputs, step.clock, step.fraction, scratch, variant_);
     step.found = globals_.values();
-    extremes.add(step, scratch, variant_, planes, across);
+    extremes.add(step, scratch, variant_, counted);
   };
   if (ahead.steps == 0) {
     add(extremes_);

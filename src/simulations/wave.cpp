@@ -94,9 +94,8 @@ class Wave final : public TimeStepping<T> {
   static wave::OwnPoints own_points(config::RunConfig const& run,
                                     std::optional<SweepPlan> const& plan) {
     SweepShape const& shape = plan ? plan->shape : SweepShape{.grid = run.grid};
-    if (plan && plan->ranks > 1)
-      return {plan->owned_by(ranks().rank()), plan->strips, shape.plane_values()};
-    return {{0, shape.planes()}, {}, shape.plane_values()};
+    if (plan && plan->ranks > 1) return {plan->owned_by(ranks().rank()), plan->strips, shape.grid};
+    return {{0, shape.planes()}, {}, shape.grid};
   }
 
   static std::vector<Row> rows_of(config::RunConfig const& run, Device const& device,
@@ -147,13 +146,14 @@ class Wave final : public TimeStepping<T> {
   void sweep(star::LeapfrogStep<T> const& step, std::int64_t steps,
              wave::PointSources<T> const* ricker) {
     T* const state[] = {arrays_.now, arrays_.before};
+    auto const held = sweep_->plan().held_strips();
     sweep_->run(state, steps,
                 wave::pass_of<T>(step, chosen_,
                                  {.speed_squared = &state_["speed squared"],
                                   .source = &state_["source"],
                                   .ricker = ricker,
                                   .clock = clock_.device(),
-                                  .first_across = sweep_->plan().strips.held.lower}));
+                                  .first_across = {held[0].lower, held[1].lower}}));
   }
 
   void place_arrays() {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/bricks.hpp"
 #include "model/values.hpp"
 #include "simulations/wave_parameters.hpp"
 
@@ -14,12 +15,11 @@ SlabSteps slab_steps(config::RunConfig const& run, Device const& device) {
                                 {has_array(all, "source"), "without a source"},
                                 {!parameters_of(run).ricker.empty(), "without point sources"}};
   Obstacle const of_ranks[] = {{!goes_by_planes(run, all), "with simpler formulas"}};
-  Obstacle const of_strips[] = {{!goes_by_planes(run, all, 2), "with simpler formulas"}};
   SlabSteps steps{.shape = {},
                   .evolved = {"u", "u_before"},
                   .needed = needed_for(obstacles),
                   .needed_of_ranks = needed_for(of_ranks),
-                  .needed_of_strips = needed_for(of_strips)};
+                  .needed_of_strips = needed_of_formulas(run, all)};
   if (steps.takes_none()) return steps;
   auto const slowest = static_cast<std::size_t>(run.grid.dims - 1);
   auto const chosen = chosen_for<double>(run, device);
@@ -38,8 +38,9 @@ SlabSteps slab_steps(config::RunConfig const& run, Device const& device) {
                  .value_bytes = size_of(run.precision),
                  .values_per_update = ((fused > 1 ? 4.0 : 3.0) + coefficients) / fused,
                  .parts = star::best_parts(chosen)};
-  steps.shape.periodic_across =
-      slowest > 0 && run.sides_of("u")[slowest - 1][0].kind == SideKind::periodic;
+  steps.shape.periodic_across = of_strip_axes<bool>(run.grid.dims, [&](std::size_t axis) {
+    return run.sides_of("u")[axis][0].kind == SideKind::periodic;
+  });
   return steps;
 }
 
@@ -53,25 +54,33 @@ MemoryForecast memory(config::RunConfig const& run, Inputs const&, Backend backe
                         plan(run, device));
 }
 
+std::optional<std::int64_t> OwnPoints::place_of(std::array<std::int64_t, 3> const& at,
+                                                int dims) const {
+  auto here = at;
+  here[static_cast<std::size_t>(dims - 1)] = 0;
+  for (std::size_t which = 0; which < strip_axes; ++which) {
+    auto const& [count, points, own, held] = strips[which];
+    if (count == 1) continue;
+    auto& point = here[static_cast<std::size_t>(axis_of_strips(dims, which))];
+    if (point < own.lower || point >= own.upper) return {};
+    point -= held.lower;
+  }
+  return place_in(grid.points, here);
+}
+
 template <class T>
 PointSources<T>::PointSources(Stream& stream, std::vector<star::RickerTerm> const& terms,
                               Grid const& grid, OwnPoints const& own)
-    : first_(own.planes.lower), plane_(own.plane_values) {
+    : first_(own.planes.lower), plane_(own.grid.face_size(grid.dims - 1)) {
   int const slowest = grid.dims - 1;
-  bool const has_strips = own.strips.count > 1;
-  std::int64_t const line = has_strips ? own.plane_values / own.strips.held.count() : 0;
   for (auto term : terms) {
     auto const at = grid.indices(term.offset);
     std::int64_t const plane = at[static_cast<std::size_t>(slowest)] - own.planes.lower;
     if (plane < 0 || plane >= own.planes.count()) continue;
-    std::int64_t place = term.offset % grid.face_size(slowest);
-    if (has_strips) {
-      std::int64_t const across = at[static_cast<std::size_t>(slowest - 1)];
-      if (across < own.strips.own.lower || across >= own.strips.own.upper) continue;
-      place -= own.strips.held.lower * line;
+    if (auto const place = own.place_of(at, grid.dims)) {
+      term.offset = plane * plane_ + *place;
+      terms_.push_back(term);
     }
-    term.offset = plane * plane_ + place;
-    terms_.push_back(term);
   }
   on_device_ = on_device<star::RickerTerm>(stream, terms_);
 }
@@ -105,8 +114,11 @@ typename WindowSteps<T>::Pass pass_of(star::LeapfrogStep<T> const& step,
     part.source = at_points.source->at(window.first);
     auto const slowest = static_cast<std::size_t>(part.grid.dims - 1);
     if (part.damping[slowest] != nullptr) part.damping[slowest] += window.first;
-    if (slowest > 0 && part.damping[slowest - 1] != nullptr)
-      part.damping[slowest - 1] += at_points.first_across;
+    for (std::size_t which = 0; which < strip_axes; ++which) {
+      int const axis = axis_of_strips(part.grid.dims, which);
+      if (axis >= 0 && part.damping[static_cast<std::size_t>(axis)] != nullptr)
+        part.damping[static_cast<std::size_t>(axis)] += at_points.first_across[which];
+    }
     for (std::size_t side = 0; side < 2; ++side)
       if (window.cut[0] && window.cut[1])
         part.sides[slowest][side] = SideKind::periodic;

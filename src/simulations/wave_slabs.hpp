@@ -1,6 +1,8 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "core/buffer.hpp"
@@ -18,12 +20,14 @@ std::optional<SweepPlan> plan(config::RunConfig const& run, Device const& device
 
 MemoryForecast memory(config::RunConfig const& run, Inputs const& inputs, Backend backend);
 
-/// What a process makes steps for: some planes of the grid, or strips of them, and the values of a plane
-/// of its arrays.
+/// What a process makes steps for: some planes of the grid, or strips of them, in arrays over `grid`.
 struct OwnPoints {
   Planes planes;
-  Strips strips;
-  std::int64_t plane_values;
+  OfStripAxes<Strips> strips;
+  Grid grid;
+
+  /// Where a point of the whole grid lies in its plane; none of others' points.
+  std::optional<std::int64_t> place_of(std::array<std::int64_t, 3> const& at, int dims) const;
 };
 
 /// The point sources at a process' own points.
@@ -51,7 +55,7 @@ struct AtPoints {
   Array<T> const* source = nullptr;
   PointSources<T> const* ricker = nullptr;  ///< null: none
   evaluate::DeviceClock const* clock = nullptr;
-  std::int64_t first_across = 0;  ///< the first point of the second slowest axis that arrays have
+  OfStripAxes<std::int64_t> first_across = {};  ///< the first points of other axes that arrays have
 };
 
 /// Steps like `step`, but for its grid and arrays, on windows of that grid. In a pass of single

@@ -152,9 +152,10 @@ class Check(Case):
                       self.call("check", file, "--ranks", 2, code=BAD_INPUT)[1])
         self.assertIn("for 3 processes, the job has 2", self.call("slurm", file, "--nodes", 2,
                                                                  code=BAD_INPUT)[1])
-        flat = {"points": [9, 9, 9]}
-        self.assertIn("parts along x are not possible, only along y and z (as 4 instead)",
-                      self.refused(heat(ranks=[2, 1, 2], grid=flat, boundary={"x": "periodic", "y": "periodic", "z": "periodic"})))
+        cube = {"simulation": "poisson", "device": "cpu", "grid": {"points": [9, 9, 9]},
+                "boundary": {axis: {"dirichlet": 0} for axis in "xyz"}, "parameters": {"source": 1}}
+        self.assertIn("parts along x are not possible, only along z (as 4 instead)",
+                      self.refused({**cube, "ranks": [2, 1, 2]}))
         for parts, message in (([1, 1, 2], "has parts along 3 axes, the grid has 2"),
                                (0, "ranks"), ([], "ranks"), ("many", "ranks")):
             self.assertIn(message, self.refused(heat(ranks=parts)))

@@ -1,6 +1,7 @@
-"""Runs whose ranks cut the two slowest axes of the grid: the same bits as of one process."""
+"""Runs whose ranks cut several axes of the grid: the same bits as of one process."""
 
 import json
+import math
 import struct
 
 import support
@@ -8,12 +9,12 @@ from support import BAD_INPUT, FAILED
 from shared import CHANGES, NeedsGpu, REACTION, SIDES_IN_TIME, Shared, TURNING, advection, heat, pde, wave
 
 
-class Pencils(Shared):
+class Cut(Shared):
     DEVICE = "cpu"
 
     def assert_shared_by(self, config, *ways):
-        """By so many parts along the two slowest axes."""
-        ones = [1] * (len(config["grid"]["points"]) - 2)
+        """By so many parts along the slowest axes, as many as a way has numbers."""
+        dims = len(config["grid"]["points"])
         config = {**config, "device": self.DEVICE}
         file = self.write("case.yaml", config)
         self.call("run", file, "--output", "one", "--quiet", environment={"OMP_NUM_THREADS": "1"})
@@ -21,12 +22,19 @@ class Pencils(Shared):
         self.assertGreater(len(expected), 2)
         for way in ways:
             with self.subTest(parts=way):
-                out, _ = self.on_ranks(way[0] * way[1], "run", file, "--output", "parts", "--quiet", "--overwrite",
-                                       "--set", f"ranks={ones + list(way)}", "--summary", "-")
-                if way[0] > 1:
-                    self.assertIn(f", {way[0]} along ", json.loads(out)["chosen"]["ranks"])
+                parts = [1] * (dims - len(way)) + list(way)
+                out, _ = self.on_ranks(math.prod(way), "run", file, "--output", "parts", "--quiet", "--overwrite",
+                                       "--set", f"ranks={parts}", "--summary", "-")
+                told = json.loads(out)["chosen"]["ranks"]
+                for axis, count in zip("xyz", parts[:-1]):
+                    if count > 1:
+                        self.assertRegex(told, f"[ ,]{count} along {axis}")
                 self.assertEqual(self.contents("parts", "*.vti"), expected)
                 self.assert_same("one/case.h5", "parts/case.h5")
+
+
+class Pencils(Cut):
+    """Along the two slowest axes."""
 
     def test_heat(self):
         self.assert_shared_by(heat(grid={"points": [17, 23]}), (2, 2), (3, 3), (4, 1), (2, 3))
@@ -183,6 +191,70 @@ class Pencils(Shared):
                 options=[("--set", "ranks=[2,2]"), ("--set", "ranks=[3,1]")])
 
 
+class Bricks(Cut):
+    """Along x of 3D grids, too."""
+
+    def test_heat(self):
+        self.assert_shared_by(
+            heat(grid={"points": [11, 10, 9]}, initial={"u": "x*y + z"}, limits={"trip_steps": 2},
+                 boundary={"x": {"lower": {"dirichlet": "y + z"}, "upper": {"neumann": "y*z"}}, "y": "periodic",
+                           "z": {"lower": {"dirichlet": "x"}, "upper": {"neumann": "y"}}}), (2, 2, 2), (3, 1, 2))
+        self.assert_shared_by(
+            heat(grid={"points": [14, 9, 11]}, initial={"u": "x*y + z"}, precision="float32",
+                 boundary={"x": "periodic", "y": {"neumann": "z*t*x"}, "z": {"dirichlet": "x*sin(9*t) + y"}},
+                 parameters={"diffusivity": "1 + z*(1 - z)*x", "source": "z*t + x"},
+                 time={"end": 0.01, "scheme": "rk4"}), (2, 2, 2))
+
+    def test_waves(self):
+        """With coefficients of a file, layers along x, and points at cuts."""
+        points = [13, 12, 11]
+        values = [1 + 0.01 * (i * i % 89) for i in range(math.prod(points))]
+        (self.directory / "speed.raw").write_bytes(struct.pack(f"<{len(values)}d", *values))
+        speed = {"file": "speed.raw", "type": "float64", "shape": points[::-1]}
+        self.assert_shared_by(
+            wave(grid={"points": points}, boundary={"x": "absorbing", "y": "periodic", "z": "free"},
+                 parameters={"order": 4, "speed": speed, "absorbing": {"thickness": 3, "strength": 0.5},
+                             "ricker": [{"at": [0.5, 0.5, 0.5], "frequency": 4}, {"at": [0.4, 0.9, 0.1], "frequency": 9}]}),
+            (2, 2, 2))
+        self.assert_shared_by(wave(grid={"points": [17, 9, 16]}, boundary={"x": "periodic", "y": "free", "z": "periodic"},
+                                   initial={"u": "sin(2*pi*z)*cos(2*pi*x)"}, parameters={"speed": 1, "order": 8}), (3, 1, 2))
+
+    def test_flows(self):
+        velocity = {"x": "cos(9*t)*(y - 0.5)", "y": "z*t - 0.4", "z": "sin(5*x)*(1 + t)"}
+        for scheme, points, x, parts in (("weno5", [19, 6, 20], "periodic", (2, 1, 2)),
+                                         ("lax_wendroff", [9, 10, 8], {"dirichlet": "sin(20*t)*y"}, (2, 2, 2))):
+            self.assert_shared_by(
+                advection(scheme, grid={"points": points}, initial={"u": "x*y + z"}, time={"end": 0.02, "scheme": scheme},
+                          boundary={"x": x, "y": "outflow", "z": {"dirichlet": "x*t + y"}},
+                          parameters={"velocity": velocity}), parts)
+
+    def test_systems(self):
+        self.assert_shared_by(
+            pde({"u": "div((1 + 0.3*sin(3*x + y)*t)*0.02*grad(u)) - u^3 + 0.2*u*d_dx(u) + 0.1*noise(3)"},
+                grid={"points": [9, 8, 10]}, precision="float32", time={"end": 0.02, "scheme": "euler"}, initial={"u": "uniform(5)"},
+                boundary={"x": {"robin": ["1 + 0.2*y", "0.3*z + t"]}, "y": "periodic", "z": {"neumann": "0.1*x*t"}}), (2, 2, 2))
+        self.assert_shared_by(
+            pde({"h": "-div(q)", "q": "-div(outer(q, q)/h + 4.9*h^2*identity)"}, fields={"q": "vector"},
+                space={"convection": "upwind"}, boundary={"x": "wall", "y": "wall", "z": "periodic"}, grid={"points": [13, 12, 13]},
+                initial={"h": "1 + 0.2*exp(-30*(x - 0.4)^2 - 40*(y - 0.3)^2)", "q": [0, 0, 0]},
+                time={"end": 0.03, "scheme": "ssprk2"}), (2, 1, 2))
+
+    def test_steps_that_follow_their_error(self):
+        """The worst one is told with its place in the whole grid."""
+        self.assert_shared_by(
+            pde({"u": "0.02*laplace(u) + 3*u*(1 - u)*cos(20*t) - 0.1*d_dx(u)^2"}, grid={"points": [15, 14, 16]},
+                boundary={"x": {"dirichlet": "y*t"}, "y": "periodic", "z": {"neumann": "0.1*x"}},
+                initial={"u": "0.5 + 0.3*sin(5*x + 2)*exp(-20*(y - 0.5)^2)*z"},
+                time={"end": 0.1, "scheme": "rk45", "step": "adaptive"}), (2, 2, 2))
+
+    def test_others_go_on_with_other_cuts(self):
+        self.assert_a_signal_stops_and_others_go_on(
+            "some", heat(grid={"points": [15, 14, 13]}, initial={"u": "x*y + z"}, device=self.DEVICE,
+                         boundary={"x": {"dirichlet": "y*sin(40*t)"}, "y": "periodic", "z": "periodic"},
+                         time={"end": 0.5}, checkpoint={"every": {"steps": 10**9}}), counts=(4, 6),
+            options=[("--set", "ranks=[2,1,2]"), ("--set", "ranks=[3,2,1]")])
+
+
 class Arrangements(Shared):
     def test_planes_that_are_too_few_for_slabs(self):
         """By themselves ranks cut the other axis where they are more than planes allow."""
@@ -209,6 +281,14 @@ class Arrangements(Shared):
                 (pde({"u": "laplace(u)"}, boundary={"x": "antiperiodic", "y": "periodic"}), [2, 2],
                  "where no axis that is cut is antiperiodic"),
                 (pde({"u": "d2_dy2(u) - 1e-4*d2_dx2(d2_dx2(u))"}), [2, 2], "that reach as far along the slowest axis"),
+                (pde({"u": "laplace(u)"}, boundary={"x": "antiperiodic", "y": "periodic", "z": "periodic"}, grid={"points": [9, 9, 9]}),
+                 [2, 1, 2], "parts along a third axis take steps where no axis that is cut is antiperiodic"),
+                (pde({"u": "laplace(u) - 1e-4*d2_dx2(d2_dx2(u))"}, boundary={axis: "periodic" for axis in "xyz"},
+                     grid={"points": [9, 9, 9]}), [2, 2, 1], "that reach as far along the slowest axis"),
+                (heat(time={"end": 0.01, "scheme": "tr_bdf2", "step": 0.01}, grid={"points": [9, 9, 9]},
+                      boundary={axis: {"dirichlet": 0} for axis in "xyz"}), [2, 1, 2], "parts along a third axis take steps of heat"),
+                (heat(grid={"points": [9, 8, 8]}, boundary={axis: {"dirichlet": 0} for axis in "xyz"}), [5, 2, 2],
+                 "5 parts are too many for 9 points along x: up to 4"),
                 (heat(grid={"points": [9, 17]}), [5, 1], "5 parts are too many for 9 points along x: up to 4"),
                 (heat(grid={"points": [17, 9]}), [1, 5], "5 ranks are too many for 9 points along y: up to 4"),
                 (heat(grid={"points": [17, 9]}), [2, 5], "5 parts are too many for 9 points along y: up to 4")):
@@ -221,6 +301,20 @@ class Arrangements(Shared):
         file = self.write("case.yaml", heat(grid={"points": [17, 23]}, ranks=[3, 2]))
         self.assertRegex(self.call("check", file)[0],
                          r"# 6 ranks share 23 planes of 3 parts along x, up to \d of 17 points each, up to 12 planes each")
+
+
+class BricksOnGpu(NeedsGpu, Bricks):
+    DEVICE = "cuda"
+
+    def test_transports(self):
+        file = self.write("case.yaml", heat(grid={"points": [67, 65, 64]}, time={"end": 2e-4}, device="cuda", initial={"u": "x*y + z"},
+                                            boundary={"x": "periodic", "y": "periodic", "z": {"dirichlet": 0}}))
+        self.call("run", file, "--output", "one", "--quiet", "--overwrite")
+        for transport in ("p2p", "staged"):
+            out, _ = self.on_ranks(8, "run", file, "--output", "eight", "--quiet", "--overwrite", "--summary", "-",
+                                   "--set", "ranks=[2,2,2]", environment={"GRIDSTRIDE_TRANSPORT": transport})
+            self.assertRegex(json.loads(out)["chosen"]["transport"], f"^{transport}")
+            self.assert_same("one/case.h5", "eight/case.h5")
 
 
 class PencilsOnGpu(NeedsGpu, Pencils):

@@ -210,7 +210,7 @@ void expect_extremes_of_planes(Stream& stream, std::string_view variant, std::in
     stream.synchronize();
     step.inputs = {{.values = array.data()}};
     finder.add(step, scratch.span().first(rows.size()), variant,
-               std::array{more, more + upper - lower});
+               system::Counted{{0, more, 0}, {9, more + upper - lower, 1}});
     return finder.take();
   };
   auto const whole = looked_at(0, 20, 0);
@@ -220,12 +220,15 @@ void expect_extremes_of_planes(Stream& stream, std::string_view variant, std::in
   expect_joined(joined, whole, at);
 }
 
-/// Of the strips of planes of six ranks around both axes, each with one more point at all ends: joined they
-/// are those of the whole grid. `at`: where 1/u is not finite.
+/// Of the bricks of ranks around all axes, each with one more point at all ends: joined they are those of
+/// the whole grid. `at`: where 1/u is not finite.
 template <class T>
-void expect_extremes_of_strips(Stream& stream, std::string_view variant, std::int64_t at) {
-  Grid const grid{
-      .dims = 2, .points = {12, 20, 1}, .origin = {0.5, -1, 0}, .spacing = {1, 0.25, 1}};
+void expect_extremes_of_bricks(Stream& stream, std::string_view variant, std::int64_t at,
+                               int dims) {
+  Grid const grid{.dims = dims,
+                  .points = {12, 20, dims == 3 ? 7 : 1},
+                  .origin = {0.5, -1, 0},
+                  .spacing = {1, 0.25, 1}};
   std::mt19937 random(6);
   std::uniform_real_distribution<double> uniform(0.5, 1);
   std::vector<T> values(static_cast<std::size_t>(grid.size()));
@@ -237,32 +240,46 @@ void expect_extremes_of_strips(Stream& stream, std::string_view variant, std::in
                                            terms.subtract(terms.unknown(0, {1, 0, 0}), u),
                                            terms.divide(terms.number(1), u)};
   system::ExtremesFinder<T> finder(stream, grid, terms, of);
-  Buffer<T> array(stream, MemorySpace::device, 14 * 22),
-      scratch(stream, MemorySpace::device, 14 * 22);
-  auto const looked_at = [&](std::array<std::int64_t, 2> const& x,
-                             std::array<std::int64_t, 2> const& y, std::int64_t more) {
+  Buffer<T> array(stream, MemorySpace::device, 14 * 22 * 9),
+      scratch(stream, MemorySpace::device, 14 * 22 * 9);
+  using Parts = std::array<std::array<std::int64_t, 2>, 3>;
+  auto const looked_at = [&](Parts const& part, std::int64_t more) {
     system::Step<T> step;
     step.grid = grid;
-    step.grid.points = {x[1] - x[0] + 2 * more, y[1] - y[0] + 2 * more, 1};
-    step.piece = system::Piece{{x[0] - more, y[0] - more, 0}, grid.points};
+    step.piece = system::Piece{{}, grid.points};
+    system::Counted counted;
+    std::array<std::int64_t, 3> begin = {}, end = {1, 1, 1};
+    for (std::size_t axis = 0; axis < static_cast<std::size_t>(dims); ++axis) {
+      auto const& [lower, upper] = part[axis];
+      begin[axis] = step.piece->first[axis] = lower - more;
+      end[axis] = upper + more;
+      step.grid.points[axis] = upper - lower + 2 * more;
+      counted.begin[axis] = more;
+      counted.end[axis] = more + upper - lower;
+    }
     std::vector<T> here;
-    for (std::int64_t j = y[0] - more; j < y[1] + more; ++j)
-      for (std::int64_t i = x[0] - more; i < x[1] + more; ++i)
-        // What lies beyond what counts is by far the greatest, where it is no neighbour's.
-        here.push_back(values[static_cast<std::size_t>((i + 12) % 12 + (j + 20) % 20 * 12)] *
-                       (i < x[0] || j < y[0] || j >= y[1] ? 1000 : 1));
+    for (std::int64_t k = begin[2]; k < end[2]; ++k)
+      for (std::int64_t j = begin[1]; j < end[1]; ++j)
+        for (std::int64_t i = begin[0]; i < end[0]; ++i) {
+          // What lies beyond what counts is by far the greatest, where it is no neighbour's.
+          bool const counts = i >= part[0][0] && j >= part[1][0] && j < part[1][1] &&
+                              (dims < 3 || (k >= part[2][0] && k < part[2][1]));
+          std::int64_t const place = (i + 12) % 12 + 12 * ((j + 20) % 20 + 20 * ((k + 7) % 7));
+          here.push_back(values[static_cast<std::size_t>(place)] * (counts ? 1 : 1000));
+        }
     copy_async(array.span().first(here.size()), std::span<T const>(here), stream);
     stream.synchronize();
     step.inputs = {{.values = array.data()}};
-    finder.add(step, scratch.span().first(here.size()), variant,
-               std::array{more, more + y[1] - y[0]}, std::array{more, more + x[1] - x[0]});
+    finder.add(step, scratch.span().first(here.size()), variant, counted);
     return finder.take();
   };
-  auto const whole = looked_at({0, 12}, {0, 20}, 0);
+  std::vector<std::array<std::int64_t, 2>> planes = {{0, grid.points[2]}};
+  auto const whole = looked_at({{{0, 12}, {0, 20}, planes[0]}}, 0);
+  if (dims == 3) planes = {{0, 3}, {3, 7}};
   std::vector<system::Extremes> joined;
   for (auto const& x : {std::array<std::int64_t, 2>{0, 4}, {4, 9}, {9, 12}})
     for (auto const& y : {std::array<std::int64_t, 2>{0, 11}, {11, 20}})
-      join(joined, looked_at(x, y, 1));
+      for (auto const& z : planes) join(joined, looked_at({x, y, z}, 1));
   expect_joined(joined, whole, at);
 }
 

@@ -7,6 +7,7 @@
 #include <bit>
 #include <numeric>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/error.hpp"
@@ -57,6 +58,34 @@ TEST(ProcessMemory, IsMovedByAllThreads) {
   EXPECT_EQ(here, there);
 }
 
+/// More rows than the system takes at a time, and rows that are longer than what a thread has.
+TEST(ProcessMemory, IsMovedRowByRow) {
+  for (auto const& [width, rows] :
+       {std::pair<std::size_t, std::size_t>{3, 5001}, {40'000, 5}, {7, 1}}) {
+    std::size_t const there_pitch = width + 2, here_pitch = width + 1;
+    std::vector<std::uint64_t> there(there_pitch * rows), here(here_pitch * rows);
+    std::iota(there.begin(), there.end(), 5);
+    MemoryRows const moved{std::bit_cast<std::uint64_t>(there.data()),
+                           there_pitch * sizeof(there[0]),
+                           reinterpret_cast<std::byte*>(here.data()),
+                           here_pitch * sizeof(here[0]),
+                           width * sizeof(here[0]),
+                           rows};
+    read_rows(own_process(), moved);
+    for (std::size_t row = 0; row < rows; ++row)
+      for (std::size_t i = 0; i < here_pitch; ++i)
+        ASSERT_EQ(here[row * here_pitch + i], i < width ? 5 + row * there_pitch + i : 0);
+    for (auto& value : here) value += 7;
+    auto const before = there;
+    write_rows(own_process(), moved);
+    for (std::size_t row = 0; row < rows; ++row)
+      for (std::size_t i = 0; i < there_pitch; ++i) {
+        std::size_t const at = row * there_pitch + i;
+        ASSERT_EQ(there[at], before[at] + (i < width ? 7 : 0));
+      }
+  }
+}
+
 TEST(ProcessMemory, WhatIsNotThere) {
   ProcessName other = own_process();
   EXPECT_TRUE(reaches(other));
@@ -68,6 +97,7 @@ TEST(ProcessMemory, WhatIsNotThere) {
   std::byte byte{};
   EXPECT_THROW(read_memory(other, other.place, {&byte, 1}), Error);
   EXPECT_THROW(write_memory(own_process(), 0, {&byte, 1}), Error);
+  EXPECT_THROW(read_rows(own_process(), {0, 8, &byte, 8, 1, 1}), Error);
 }
 
 }  // namespace

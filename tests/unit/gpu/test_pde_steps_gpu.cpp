@@ -56,8 +56,10 @@ void expect_slopes_of_the_host(double rounding) {
 TEST(PdeStepsGpu, FindErrorsOfStrips) {
   GRIDSTRIDE_SKIP_WITHOUT_GPU();
   Stream stream(Device::open(Backend::cuda));
-  test::expect_errors_of_strips<float>(stream);
-  test::expect_errors_of_strips<double>(stream);
+  for (auto const& along : std::vector<std::vector<std::size_t>>{{0}, {1}, {0, 1}}) {
+    test::expect_errors_of_strips<float>(stream, along);
+    test::expect_errors_of_strips<double>(stream, along);
+  }
 }
 
 TEST(PdeStepsGpu, CombineSlopesAsTheHost) {

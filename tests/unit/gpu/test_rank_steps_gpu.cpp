@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "support/copy_cases.hpp"
 #include "support/plane_cases.hpp"
 #include "support/rank_cases.hpp"
 #include "unit/gpu/gpu.hpp"
@@ -12,6 +13,14 @@ namespace gridstride {
 namespace {
 
 using enum SideKind;
+
+/// Long ones, and those that are shorter than what a block copies.
+TEST(CopiedRowsGpu, ComeToTheirPlaces) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  Stream stream(Device::open(Backend::cuda));
+  test::expect_copied_rows(stream, copy_rows);
+  test::expect_copied_rows(stream, copy_own_rows);
+}
 
 TEST(RankStepsGpu, DiffusionHasTheBitsOfOneProcess) {
   GRIDSTRIDE_SKIP_WITHOUT_GPU();

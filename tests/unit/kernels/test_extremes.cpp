@@ -30,8 +30,10 @@ TEST(Extremes, OfPlanesArePartsOfTheWhole) {
     for (std::int64_t const at : {-1, 0, 62, 63, 179}) {
       test::expect_extremes_of_planes<float>(stream, variant, at);
       test::expect_extremes_of_planes<double>(stream, variant, at);
-      test::expect_extremes_of_strips<float>(stream, variant, at);
-      test::expect_extremes_of_strips<double>(stream, variant, at);
+      for (int const dims : {2, 3}) {
+        test::expect_extremes_of_bricks<float>(stream, variant, at, dims);
+        test::expect_extremes_of_bricks<double>(stream, variant, at, dims);
+      }
     }
 }
 

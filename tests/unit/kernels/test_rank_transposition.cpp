@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <stdexcept>
 
+#include "support/copy_cases.hpp"
 #include "support/transposition_cases.hpp"
 
 namespace gridstride {
@@ -22,6 +23,12 @@ TEST(CopiedRows, AreNoWiderThanTheyLieApart) {
   from[4] = std::byte{7};
   copy_rows(stream, {from.data(), 3, to.data(), 2, 2, 2});
   EXPECT_EQ(to[3], std::byte{7});
+}
+
+TEST(CopiedRows, ComeToTheirPlaces) {
+  Stream stream(Device::open(Backend::cpu));
+  test::expect_copied_rows(stream, copy_rows);
+  test::expect_copied_rows(stream, copy_own_rows);
 }
 
 TEST(RankTransposition, IsOfAsManyPartsAsRanks) {

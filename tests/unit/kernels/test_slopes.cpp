@@ -57,8 +57,10 @@ TEST(Slopes, WithoutAFiniteValueHaveAnInfiniteError) {
 
 TEST(Slopes, ErrorsOfStripsAreThoseOfTheirPoints) {
   Stream stream(Device::open(Backend::cpu));
-  test::expect_errors_of_strips<float>(stream);
-  test::expect_errors_of_strips<double>(stream);
+  for (auto const& along : std::vector<std::vector<std::size_t>>{{0}, {1}, {0, 1}}) {
+    test::expect_errors_of_strips<float>(stream, along);
+    test::expect_errors_of_strips<double>(stream, along);
+  }
 }
 
 TEST(Slopes, RefuseWhatDoesNotFit) {
@@ -76,9 +78,13 @@ TEST(Slopes, RefuseWhatDoesNotFit) {
   EXPECT_THROW(system::worst_error<double>(stream, grid, one, weights, {1, 1}, &clock, {}),
                std::invalid_argument);
   std::vector<WorstError> parts(1);
-  EXPECT_THROW(system::worst_error<double>(stream, grid, one, weights, {1, 1}, &clock, parts,
-                                           {.lower = 0, .upper = 4, .first = 0, .points = 9}),
-               std::invalid_argument);
+  for (std::size_t const which : {0, 1}) {
+    system::ErrorStrips strips;
+    strips[which] = {.lower = 0, .upper = 4, .first = 0, .points = 9};
+    EXPECT_THROW(
+        system::worst_error<double>(stream, grid, one, weights, {1, 1}, &clock, parts, strips),
+        std::invalid_argument);
+  }
 }
 
 /// Steps to 1, of 0.3, with an error that is given.

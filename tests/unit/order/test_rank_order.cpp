@@ -217,17 +217,19 @@ void expect_all_orders(OrderWay const& way) {
   unsetenv("GRIDSTRIDE_TRANSPORT");
 }
 
-/// Halos along one axis and then along the other one.
+/// Halos along one axis and then along the others.
 void expect_pencil_orders(char const* transport, int ranks_of_machine = 6) {
   setenv("GRIDSTRIDE_TRANSPORT", transport, 1);
   unsigned seed = 0;
   for (unsigned const pause : {30, 300})
-    for (auto const& parts : {std::array{2, 2}, {3, 1}, {2, 3}})
+    for (auto const& parts : {std::array{2, 2, 1}, {3, 1, 1}, {2, 3, 1}, {2, 2, 2}})
       for (bool const around : {false, true}) {
-        auto const machines = test::machines_of(parts[0] * parts[1], ranks_of_machine);
+        auto const machines = test::machines_of(parts[0] * parts[1] * parts[2], ranks_of_machine);
         test::set_pauses(++seed, pause);
-        test::expect_pencil_bits(test::pencil_shape(2 + seed % 2, around, !around, 1), parts,
-                                 1 + seed % 3, machines, Backend::cuda,
+        auto const shape =
+            parts[2] > 1 ? test::brick_shape(around, !around, seed % 4 < 2, 1)
+                         : test::pencil_shape(static_cast<int>(2 + seed % 2), around, !around, 1);
+        test::expect_pencil_bits(shape, parts, 1 + seed % 3, machines, Backend::cuda,
                                  [](Stream& stream, std::function<void()> work) {
                                    test::queue_work(stream.native(), std::move(work));
                                  });

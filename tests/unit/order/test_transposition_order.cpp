@@ -21,10 +21,11 @@ namespace gridstride {
 
 void cuda_copy_rows(Stream& stream, CopiedRows const& copy) {
   test::queue_work(stream.native(), [copy] {
-    for (std::size_t row = 0; row < copy.rows; ++row) {
-      std::memcpy(copy.to + row * copy.to_pitch, copy.from + row * copy.from_pitch, copy.width);
-      std::this_thread::yield();
-    }
+    for (std::size_t plane = 0; plane < copy.planes; ++plane)
+      for (std::size_t row = 0; row < copy.rows; ++row) {
+        std::memcpy(copy.to_row(plane, row), copy.from_row(plane, row), copy.width);
+        std::this_thread::yield();
+      }
   });
 }
 
