@@ -218,7 +218,7 @@ void expect_all_orders(OrderWay const& way) {
 }
 
 /// Halos along one axis and then along the others.
-void expect_pencil_orders(char const* transport, int ranks_of_machine = 6) {
+void expect_pencil_orders(char const* transport, int ranks_of_machine = 8) {
   setenv("GRIDSTRIDE_TRANSPORT", transport, 1);
   unsigned seed = 0;
   for (unsigned const pause : {30, 300})
