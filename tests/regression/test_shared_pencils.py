@@ -269,6 +269,14 @@ class Arrangements(Shared):
         self.assertRegex(json.loads(out)["chosen"]["ranks"], "^6, 3 along x and 2 along y, of 20 planes")
         self.assert_same("one/case.h5", "six/case.h5")
 
+    def test_planes_that_are_too_few_for_pencils(self):
+        file = self.write("case.yaml", heat(grid={"points": [25, 5, 4]}, initial={"u": "x*y + z"},
+                                            boundary={"x": "periodic", "y": {"neumann": "x"}, "z": {"dirichlet": 0}}))
+        self.call("run", file, "--output", "one", "--quiet")
+        out, _ = self.on_ranks(8, "run", file, "--output", "eight", "--quiet", "--summary", "-")
+        self.assertRegex(json.loads(out)["chosen"]["ranks"], r"^8, \d along x")
+        self.assert_same("one/case.h5", "eight/case.h5")
+
     def test_what_cannot_be_cut_so_is_refused(self):
         for config, parts, message in (
                 (heat(time={"end": 0.01, "scheme": "tr_bdf2", "step": 0.01}), [2, 2], "parts along two axes take steps of heat"),
