@@ -73,6 +73,24 @@ bool is_evolved(Row const& row, SlabSteps const& steps) {
   return std::ranges::find(steps.evolved, row.name) != steps.evolved.end();
 }
 
+/// The most parts along each axis that may be cut: `4 parts along x and 3 along y`.
+std::string most_parts_text(SweepShape const& shape, OfStripAxes<bool> const& may_cut) {
+  int const dims = shape.grid.dims;
+  std::string text;
+  auto const add = [&](int most, int axis) {
+    text += fmt::format("{}{} along {}", most, text.empty() ? " parts" : "",
+                        axis_names[static_cast<std::size_t>(axis)]);
+  };
+  if (may_cut[1]) add(most_strips(shape, 1), axis_of_strips(dims, 1));
+  if (may_cut[0]) {
+    text += text.empty() ? "" : ", ";
+    add(most_strips(shape, 0), axis_of_strips(dims, 0));
+  }
+  text += " and ";
+  add(most_ranks(shape), dims - 1);
+  return text;
+}
+
 /// How the ranks of a run share it.
 SweepPlan plan_shares(config::RunConfig const& run, Device const& device, SlabSteps const& steps) {
   auto const refuse = [&](std::string_view key, std::string message) {
@@ -107,20 +125,11 @@ SweepPlan plan_shares(config::RunConfig const& run, Device const& device, SlabSt
                           ? best_strips(shape, run.ranks, device.backend(), trip_steps, may_cut)
                           : OfStripAxes<int>{1, 1};
   int const parts = strips[0] * strips[1];
-  if (parts == 0) {
-    std::string most;
-    for (std::size_t which = strip_axes; which-- > 0;)
-      if (may_cut[which])
-        most += fmt::format(
-            "{}{}along {}", most.empty() ? "" : ", ",
-            fmt::format("{} {}", most_strips(shape, which), most.empty() ? "parts " : ""),
-            axis_names[static_cast<std::size_t>(axis_of_strips(run.grid.dims, which))]);
-    throw refuse("grid.points",
-                 fmt::format("{} ranks are too many for {} points: up to {} and {} along {} can "
-                             "share them",
-                             run.ranks, format_points(shape.grid), most, slabs,
-                             axis_names[static_cast<std::size_t>(slowest)]));
-  }
+  if (parts == 0)
+    throw refuse("grid.points", fmt::format("{} ranks are too many for {} points: up to {} can "
+                                            "share them",
+                                            run.ranks, format_points(shape.grid),
+                                            most_parts_text(shape, may_cut)));
   if (run.ranks / parts > slabs)
     throw too_many(run.ranks / parts, parts > 1 ? "parts" : "ranks", slowest, slabs);
   return plan_ranks(shape, run.ranks, device.backend(), trip_steps, strips).at_rank(ranks().rank());
