@@ -26,4 +26,11 @@ struct CountedPoints {
   long long begin[3], end[3];
 };
 
+/// Where keys are, of each term as many: those of this look and those joined with it, those of the next
+/// one, and those that the host has; and how many blocks are done.
+struct ExtremeKeys {
+  unsigned long long *joined, *next, *told;
+  unsigned* done;
+};
+
 }  // namespace gridstride::system

@@ -66,8 +66,9 @@ ExtremesFinder<T>::ExtremesFinder(Stream const& stream, Grid const& grid,
   for (std::size_t first = 0; first < of.size(); first += terms_of_a_group)
     groups_.push_back(equations::program_of(
         terms, of.subspan(first, std::min(terms_of_a_group, of.size() - first)), grid.dims));
-  keys_ = Buffer<unsigned long long>(stream_, MemorySpace::device, keys_of_term * of.size());
-  found_keys_ = Buffer<unsigned long long>(stream_, MemorySpace::pinned, keys_.size());
+  std::size_t const keys = keys_of_term * of.size();
+  keys_ = Buffer<unsigned long long>(stream_, MemorySpace::device, 2 * keys + 1);
+  found_keys_ = Buffer<unsigned long long>(stream_, MemorySpace::pinned, keys);
   zero_async(keys_.span(), stream_);
 }
 
@@ -109,17 +110,16 @@ void ExtremesFinder<T>::add(Step<T> step, std::span<T> scratch, std::string_view
 }
 
 template <class T>
-std::vector<Extremes> ExtremesFinder<T>::take() {
+std::vector<Extremes> ExtremesFinder<T>::take(std::function<void()> const& meanwhile) {
   if (!joined_.empty()) return std::exchange(joined_, {});
-  return programs_.empty() ? std::vector<Extremes>{} : wait_for_keys();
+  return programs_.empty() ? std::vector<Extremes>{} : wait_for_keys(meanwhile);
 }
 
-/// The device makes ready for the next time while the host goes on.
 template <class T>
-std::vector<Extremes> ExtremesFinder<T>::wait_for_keys() {
-  copy_async(found_keys_.span(), std::as_const(keys_).span(), stream_);
+std::vector<Extremes> ExtremesFinder<T>::wait_for_keys(std::function<void()> const& meanwhile) {
   stream_.record(known_);
-  zero_async(keys_.span(), stream_);
+  turn_ = 1 - turn_;
+  if (meanwhile) meanwhile();
   known_.synchronize();
   std::vector<Extremes> found;
   for (std::size_t term = 0; term < programs_.size(); ++term) {
@@ -148,7 +148,9 @@ bool ExtremesFinder<T>::queue_compiled(Step<T>& step) {
   std::ranges::copy(looked_.counted.end, counted.end);
   auto const blocks_x = (points[0] + points_x - 1) / points_x;
   auto const blocks_y = (points[1] + points_y - 1) / points_y;
-  unsigned long long* keys = keys_.data();
+  std::size_t const all = found_keys_.size();
+  ExtremeKeys keys{keys_.data() + turn_ * all, keys_.data() + (1 - turn_) * all, found_keys_.data(),
+                   reinterpret_cast<unsigned*>(keys_.data() + 2 * all)};
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     // As many as run at a time.
     std::int64_t const resident =
@@ -161,7 +163,8 @@ bool ExtremesFinder<T>::queue_compiled(Step<T>& step) {
         static_cast<unsigned>(std::clamp<std::int64_t>(most / along_y, 1, points[2])));
     modules_[g]->launch(stream_, "extremes", {.grid = blocks, .block = {points_x, points_y}},
                         arguments_of(step), keys, counted);
-    keys += keys_of_term * groups_[g].results.size();
+    for (auto* of : {&keys.joined, &keys.next, &keys.told})
+      *of += keys_of_term * groups_[g].results.size();
   }
   return true;
 }

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -44,8 +45,9 @@ class ExtremesFinder {
   /// piece lies beyond another one.
   void add(Step<T> step, std::span<T> scratch, std::string_view variant,
            std::optional<Counted> const& counted = {});
-  /// What was found since it was last taken, of all terms in their order. Waits for the device.
-  std::vector<Extremes> take();
+  /// What was found since it was last taken, of all terms in their order. Waits for the device; what
+  /// `meanwhile` queues on the stream is not waited for.
+  std::vector<Extremes> take(std::function<void()> const& meanwhile = {});
   /// Both.
   std::vector<Extremes> find(Step<T> step, std::span<T> scratch, std::string_view variant = "auto");
 
@@ -60,7 +62,7 @@ class ExtremesFinder {
     std::int64_t whole(std::int64_t offset) const;
   };
   bool queue_compiled(Step<T>& step);
-  std::vector<Extremes> wait_for_keys();
+  std::vector<Extremes> wait_for_keys(std::function<void()> const& meanwhile);
   void add_one_by_one(Step<T>& step, std::span<T> scratch, std::string_view variant);
   std::array<std::int64_t, 3> counts() const;
   std::span<T const> counted(std::span<T> scratch);
@@ -74,8 +76,11 @@ class ExtremesFinder {
   std::vector<StencilProgram> groups_;                         // for several
   std::vector<std::shared_ptr<RuntimeModule const>> modules_;  // of the groups
   bool can_compile_ = true;
-  Event known_;                                   // what is found
-  Buffer<unsigned long long> keys_, found_keys_;  // on the device, 0 between two calls; on the host
+  Event known_;  // what is found
+  /// On the device those of two calls by turns, 0 at first, and the number of blocks that are done; on the
+  /// host what was found.
+  Buffer<unsigned long long> keys_, found_keys_;
+  std::size_t turn_ = 0;
   Buffer<reduce::Moments<T>> moments_;
   Buffer<T> strips_;              // what counts of planes, side by side
   std::vector<Extremes> joined_;  // of terms one by one
