@@ -15,10 +15,6 @@ namespace gridstride {
 
 namespace {
 
-/// Streams of parts. With those that exchange there are no more of them than the eight that a GPU has
-/// queues for; where two share one, each waits for all that the other one waits for.
-constexpr std::size_t lanes = 4;
-
 template <class T>
 std::span<std::byte> bytes_of(std::span<T> values) {
   return std::as_writable_bytes(values);
@@ -95,6 +91,7 @@ void RankSteps<T>::run(std::span<T* const> arrays, std::int64_t steps, Pass cons
   if (order.swapped != 0 || order.renewed != 0) {
     take_halos();
     halos_there_ = false;
+    forget();
   }
   if (order.swapped != 0) {
     std::ranges::reverse(state_);
@@ -140,6 +137,16 @@ void RankSteps<T>::look(std::span<T* const> arrays, LooksAt planes, Pass const& 
   at(stream_, window);
 }
 
+/// As a trip of the most steps begins: shorter ones need fewer of these planes.
+template <class T>
+int RankSteps<T>::begin(Pass const& pass) {
+  if (!makes_whole() || plan_.shape.in_place || !halos_there_) return 0;
+  take_halos();
+  begun_ = next_(plan_.trip_steps);
+  make_planes(stream_, own_for(plan_.trip_steps - begun_), plan_.rank_halo(), begun_, pass);
+  return begun_;
+}
+
 template <class T>
 void RankSteps<T>::make_trip(std::int64_t steps, Pass const& pass) {
   if (!halos_started_ && !halos_there_) start_halos();
@@ -155,17 +162,14 @@ void RankSteps<T>::make_trip(std::int64_t steps, Pass const& pass) {
 
 template <class T>
 void RankSteps<T>::make_whole(std::int64_t steps, Pass const& pass) {
-  std::int64_t const reach = plan_.shape.reach;
   end_parts();
   take_halos();
   halos_there_ = false;
   for (std::int64_t left = steps; left > 0;) {
-    std::int64_t const halo = left * reach;
+    std::int64_t const halo = left * plan_.shape.reach;
     int const some = next_(left);
     left -= some;
-    Planes const made{own_.lower - (is_beside(0) ? left * reach : 0),
-                      own_.upper + (is_beside(1) ? left * reach : 0)};
-    make_planes(stream_, made, halo, some, pass);
+    if (std::exchange(begun_, 0) != some) make_planes(stream_, own_for(left), halo, some, pass);
     state_ = made_anew();
     spare_ = others_than(state_);
   }

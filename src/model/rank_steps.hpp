@@ -75,11 +75,17 @@ class RankSteps final : public WindowSteps<T> {
 
   void run(std::span<T* const> arrays, std::int64_t steps, Pass const& pass) override;
   void look(std::span<T* const> arrays, LooksAt planes, Pass const& at) override;
+  int begin(Pass const& pass) override;
+  void forget() override { begun_ = 0; }
   void settle() override;
   void renew() override { renewed_ = true; }
   std::vector<NamedText> texts() override;
 
  private:
+  /// Streams of parts. With those that exchange there are no more of them than the eight that a GPU has
+  /// queues for; where two share one, each waits for all that the other one waits for.
+  static constexpr std::size_t lanes = 4;
+
   using WindowSteps<T>::plan_;
   using WindowSteps<T>::next_;
 
@@ -116,6 +122,11 @@ class RankSteps final : public WindowSteps<T> {
     Event made;
   };
 
+  /// Its own planes, with those around them that so many steps more look at.
+  Planes own_for(std::int64_t steps) const {
+    std::int64_t const more = steps * plan_.shape.reach;
+    return {own_.lower - (is_beside(0) ? more : 0), own_.upper + (is_beside(1) ? more : 0)};
+  }
   void make_trip(std::int64_t steps, Pass const& pass);
   void make_whole(std::int64_t steps, Pass const& pass);
   void make_on_chip(std::int64_t steps, Pass const& pass);
@@ -152,9 +163,10 @@ class RankSteps final : public WindowSteps<T> {
   void bring_halos();
   /// Whether halos of whole trips can be exchanged beside what `stream_` has.
   bool can_exchange_beside() const {
-    return stream_.backend() == Backend::cuda && parts_.empty() && edges_.empty() &&
-           strips_.empty() && !plan_.on_chip;
+    return stream_.backend() == Backend::cuda && makes_whole() && strips_.empty();
   }
+  /// Trips by passes that are made one after the other.
+  bool makes_whole() const { return parts_.empty() && edges_.empty() && !plan_.on_chip; }
   void exchange_strips();
   void move_slabs(bool out);
 
@@ -183,6 +195,7 @@ class RankSteps final : public WindowSteps<T> {
   bool stepped_ = false;        // since the arrays had other values
   bool halos_started_ = false;  // those of the next trip, on both sides
   bool halos_there_ = false;    // and they have come
+  int begun_ = 0;               // steps of the pass that is queued already
   std::vector<Part> parts_;     // or none
   std::vector<Stream> lanes_;   // that these go on
   std::size_t lane_ = 0;        // that the next one goes on

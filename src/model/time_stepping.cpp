@@ -34,8 +34,7 @@ std::vector<NamedText> TimeStepping<T>::with_slabs(std::vector<NamedText> texts)
 /// A graph is made where steps of its kind are met again, or are many.
 template <class T>
 void TimeStepping<T>::queue_all(std::int64_t steps) {
-  constexpr std::int64_t passes_of_graph = 32;  // even
-  std::int64_t const pass = steps_of_pass(), of_graph = passes_of_graph * pass;
+  std::int64_t const pass = steps_of_pass(), of_graph = steps_of_graph();
   if (of_graph == 0 || sweep_) return queue(steps);
   auto kind = graph_numbers();
   kind.push_back(step_size());

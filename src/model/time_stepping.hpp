@@ -44,6 +44,8 @@ class TimeStepping : public Simulation {
   virtual void queue(std::int64_t steps) = 0;
   /// How many steps of those that are queued go at once; 0: a graph would not help.
   virtual std::int64_t steps_of_pass() const { return 1; }
+  /// How many steps are a graph, where there are that many of one length.
+  std::int64_t steps_of_graph() const { return passes_of_graph * steps_of_pass(); }
   /// How many steps bring the state nearer to where graphs begin; 0: it is there. A graph of an
   /// even number of passes brings it back.
   virtual std::int64_t steps_before_graph() const = 0;
@@ -69,6 +71,8 @@ class TimeStepping : public Simulation {
 
  private:
   void queue_all(std::int64_t steps);
+
+  static constexpr std::int64_t passes_of_graph = 32;  // even
 
   Graph graph_;
   bool has_state_;

@@ -70,6 +70,12 @@ class WindowSteps {
   /// this process is to answer for and, unless it looks at these alone, those beside them that a trip looks
   /// at. What it leaves in `out` is lost. Of several ranks all call it, with the arrays that `run` takes.
   virtual void look(std::span<T* const> arrays, LooksAt planes, Pass const& at);
+  /// Queues the pass that the next steps begin with, in a look or after one, before it is known how many
+  /// they are. The state is as it was until `run` makes steps, which begin with this pass where they are as
+  /// many; nothing is left of it else. Returns how many steps it makes; 0: it is not queued.
+  virtual int begin(Pass const&) { return 0; }
+  /// The next steps are others than those that were begun.
+  virtual void forget() {}
   /// Work queued on the stream after this finds in the arrays what `run` has queued done.
   virtual void settle() = 0;
   /// The arrays, once settled, have got other values than `run` has given them.

@@ -6,12 +6,8 @@
 // whose stages are one kernel for all components. The step follows from the symbol of the
 // linearised differences (equations/stability.hpp), found again as the fields change.
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <cmath>
 #include <functional>
-#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -25,6 +21,7 @@
 #include "model/entry.hpp"
 #include "model/reading.hpp"
 #include "model/time_stepping.hpp"
+#include "simulations/pde_early_pass.hpp"
 #include "simulations/pde_eventful.hpp"
 #include "simulations/pde_fields.hpp"
 #include "simulations/pde_globals.hpp"
@@ -50,12 +47,8 @@ namespace gridstride {
 
 namespace {
 
-using pde::degree_of, pde::is_leapfrog, pde::scheme_of, pde::slopes_of, pde::space_of,
-    pde::stencil_of, pde::system_of;
-
-std::vector<Problem> pde_problems(config::RunConfig const& run, Inputs const&) {
-  return pde::problems_of(run);
-}
+using pde::is_leapfrog, pde::scheme_of, pde::slopes_of, pde::space_of, pde::stencil_of,
+    pde::system_of;
 
 template <class T>
 class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
@@ -205,7 +198,25 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
   }
   StepPlan plan_steps(double time, double until) {
     auto const choose = [&] { return choice_->plan(time, until, events_.last(time)); };
-    return shared_ ? shared_->plan(choose) : choose();
+    early_.expect(time, until, begins_early() ? passes().longest() : 0);
+    auto const plan = shared_ ? shared_->plan(choose) : choose();
+    early_.add(plan);
+    return plan;
+  }
+  /// Whether steps can be begun while the state is looked at: not those of a graph, which is whole.
+  bool begins_early() const {
+    return stream_.backend() == Backend::cuda && goes_by_passes_ && !uses_clock_ &&
+           passes().longest() > 1 && this->steps_of_graph() > choice_->steps_between();
+  }
+  /// In a look. Nothing else is queued between it and the steps.
+  void begin_steps() {
+    double const dt = early_.begin();
+    if (dt != 0 && parts_) parts_->begin(*this->sweep_, dt, passes());
+    if (dt != 0 && !parts_) queue_pass(passes().longest(), dt);
+  }
+  void queue_pass(std::int64_t steps, double dt) {
+    passes().queue(stream_, {.in = inputs_of(0), .out = arrays_of(1)}, steps, dt,
+                   this->clock_.device(), {grid_, 0, {0, grid_.points[1]}});
   }
   /// Of the rates, for a step.
   std::size_t evaluations() const {
@@ -243,6 +254,7 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
     } else if (this->has_state()) {
       refuse_ill_posed(finders_.front());
     }
+    finders_.front().while_waiting([this] { begin_steps(); });
     choice_.emplace(run_, this->clock_, follows,
                     [this](pde::Ahead const& ahead) { return find_limit(ahead); });
   }
@@ -387,13 +399,14 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
     return implicit_ ? 1 : Base::steps_before_graph();
   }
   void queue(std::int64_t steps) override {
+    if (this->sweep_ && !early_.take(this->step_size())) this->sweep_->forget();
     if (this->sweep_ && !slopes_of(run_) && !implicit_)
       return parts_->run(*this->sweep_, steps, goes_by_passes_ ? &passes() : nullptr, uses_clock());
     if (!goes_by_passes_) return Base::queue(steps);
     for (passes().begin(); steps > 0;) {
       int const made = passes().within(steps);
-      passes().queue(stream_, {.in = inputs_of(0), .out = arrays_of(1)}, steps, this->step_size(),
-                     this->clock_.device(), {grid_, 0, {0, grid_.points[1]}});
+      bool const is_begun = early_.take(this->step_size()) && made == passes().longest();
+      if (!is_begun) queue_pass(steps, this->step_size());
       this->move_to(this->buffer(1));
       for (int step = 0; step < made && uses_clock(); ++step) this->clock_.tick();
       steps -= made;
@@ -425,6 +438,7 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
   std::optional<pde::StepChoice> choice_;    // none where steps follow their error
   std::optional<pde::SlopeParts<T>> parts_;  // of ranks that have begun
   std::optional<pde::SharedChoice> shared_;  // the same
+  pde::EarlyPass early_;
   bool depends_on_time_ = false, uses_clock_ = false, goes_by_passes_ = false;
 };
 
@@ -471,11 +485,12 @@ SimulationEntry pde_entry() {
                 SideKind::robin,    SideKind::flux,         SideKind::wall,      SideKind::outflow};
   info.has_own_sections = true;
   info.adapts_steps = true;
-  auto row = entry<Pde, pde::Parameters>({.info = info,
-                                          .memory = pde_memory,
-                                          .problems = pde_problems,
-                                          .report = pde_report,
-                                          .choose_kernels = choose_pde_kernels});
+  auto row = entry<Pde, pde::Parameters>(
+      {.info = info,
+       .memory = pde_memory,
+       .problems = [](auto const& run, Inputs const&) { return pde::problems_of(run); },
+       .report = pde_report,
+       .choose_kernels = choose_pde_kernels});
   row.make = make_pde;
   return row;
 }

@@ -96,7 +96,7 @@ void SystemParts<T>::run(WindowSteps<T>& steps, std::int64_t count, Passes<T>* p
                          bool uses_clock) {
   auto const pass = [&](Stream& stream, Window<T> const& window) {
     if (passes == nullptr) return make_stages(window);
-    march(stream, window, *passes);
+    march(stream, window, *passes, of_.clock.step());
   };
   if (passes != nullptr) passes->begin();
   if (!uses_clock) return steps.run(arrays(), count, pass);
@@ -104,6 +104,11 @@ void SystemParts<T>::run(WindowSteps<T>& steps, std::int64_t count, Passes<T>* p
     steps.run(arrays(), 1, pass);
     of_.clock.tick();
   }
+}
+
+template <class T>
+void SystemParts<T>::begin(WindowSteps<T>& steps, double dt, Passes<T>& passes) {
+  steps.begin([&](Stream& stream, Window<T> const& window) { march(stream, window, passes, dt); });
 }
 
 template <class T>
@@ -234,13 +239,13 @@ void SystemParts<T>::make_stages(Window<T> const& window) {
 }
 
 template <class T>
-void SystemParts<T>::march(Stream& stream, Window<T> const& window, Passes<T>& passes) {
+void SystemParts<T>::march(Stream& stream, Window<T> const& window, Passes<T>& passes, double dt) {
   std::size_t const components = of_.evolved.size();
   system::PassArrays<T> arrays = {
       .in = inputs_at(window.first, std::span(window.in).first(components)), .out = {}};
   arrays.out.assign(window.out.begin(),
                     window.out.begin() + static_cast<std::ptrdiff_t>(components));
-  passes.queue(stream, arrays, window.steps, of_.clock.step(), of_.clock.device(),
+  passes.queue(stream, arrays, window.steps, dt, of_.clock.device(),
                {window.grid, window.first, window.made, of_.plan.strips[0].held.lower},
                own_planes({window.grid, window.first}));
 }

@@ -55,6 +55,8 @@ class SystemParts {
 
   /// Queues so many steps of the clock's, by passes where there are any.
   void run(WindowSteps<T>& steps, std::int64_t count, Passes<T>* passes, bool uses_clock);
+  /// In a look, queues the pass that the next steps begin with if they are of this length.
+  void begin(WindowSteps<T>& steps, double dt, Passes<T>& passes);
   /// What a finder finds on the rank's own planes of the present state.
   std::vector<system::Extremes> look(WindowSteps<T>& steps, StabilityFinder<T>& finder,
                                      Ahead const& ahead);
@@ -90,7 +92,7 @@ class SystemParts {
  private:
   void make_planes(std::size_t operands);
   void make_stages(Window<T> const& window);
-  void march(Stream& stream, Window<T> const& window, Passes<T>& passes);
+  void march(Stream& stream, Window<T> const& window, Passes<T>& passes, double dt);
 
  protected:
   PartsOf<T> of_;

@@ -189,7 +189,7 @@ std::vector<system::Extremes> StabilityFinder<T>::look(system::Step<T> step, Ahe
   };
   if (ahead.steps == 0) {
     add(extremes_);
-    return extremes_.take();
+    return extremes_.take(while_waiting_);
   }
   evaluate::set_clock(stream_, clock_.data(), {ahead.time, ahead.step, 0});
   step.clock = clock_.data();

@@ -34,6 +34,9 @@ class StabilityFinder {
   /// the place of `look`.
   using Look = std::function<std::vector<system::Extremes>(Ahead const&)>;
 
+  /// While the host waits for what a look at present finds, this is queued, from now on.
+  void while_waiting(std::function<void()> queue) { while_waiting_ = std::move(queue); }
+
   StabilityFinder(Stream const& stream, Grid const& grid, Wraps const& wraps,
                   std::shared_ptr<equations::Linearisation const> linearisation, int degree,
                   bool factors_change, std::vector<double> stage_times, std::string_view variant);
@@ -95,6 +98,7 @@ class StabilityFinder {
   Buffer<evaluate::DeviceClock> clock_;          // of steps to come
   Buffer<T> scratch_;
   Buffer<reduce::Moments<T>> moments_;
+  std::function<void()> while_waiting_;
 };
 
 }  // namespace gridstride::pde

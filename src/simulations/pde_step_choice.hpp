@@ -38,6 +38,8 @@ class StepChoice {
 
   /// Whether the limit changes as the run goes on.
   bool varies() const { return follows_.state; }
+  /// Then, steps that are planned at most.
+  std::int64_t steps_between() const { return follows_.steps_between; }
   /// The limit of the present state. Throws `NumericalError` where it is beyond numbers.
   equations::StepLimit limit(Ahead const& ahead = {}) const;
   /// The step that a run begins with. Throws `ConfigError` where there is none.

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "simulations/pde_early_pass.hpp"
 #include "simulations/pde_step_choice.hpp"
 #include "support/memory_checkpoint.hpp"
 #include "support/pde_cases.hpp"
@@ -237,6 +238,40 @@ TEST(PdeStepChoice, PiecesAndRestartsHaveTheSameBits) {
         ASSERT_EQ(test::value_at(host, static_cast<std::int64_t>(i)), whole.fields[0][i]) << yaml;
     }
   }
+}
+
+/// Passes of 8 steps are begun once steps have had one length for eight plans, where so many of it are left
+/// before the next moment, and then not again for as long where that was in vain.
+TEST(PdeStepChoice, KnowsWhenStepsCanBeBegun) {
+  pde::EarlyPass early;
+  double time = 0;
+  auto const plan = [&](StepPlan const& found, double until) {
+    early.expect(time, until, 8);
+    double const begun = early.begin();
+    early.add(found);
+    time += found.step * static_cast<double>(found.steps);
+    EXPECT_EQ(early.take(found.step), begun == found.step);
+    EXPECT_FALSE(early.take(found.step));  // once
+    return begun;
+  };
+  auto const settle = [&](double step, int plans) {
+    for (int i = 0; i < plans; ++i) EXPECT_EQ(plan({step, 1 << std::min(i, 6)}, 1e9), 0) << i;
+    EXPECT_EQ(plan({step, 64}, 1e9), step);
+  };
+  settle(0.5, 9);
+  EXPECT_EQ(plan({0.5, 8}, time + 4), 0.5);
+  EXPECT_EQ(plan({0.5, 7}, time + 3.75), 0);   // too few until then
+  EXPECT_EQ(plan({0.25, 1}, time + 0.25), 0);  // what is left of them
+  EXPECT_EQ(plan({0.5, 64}, 1e9), 0.5);
+  EXPECT_EQ(plan({0.25, 64}, 1e9), 0.5);  // in vain
+  settle(0.25, 8);
+  EXPECT_EQ(plan({0.25, 4}, 1e9), 0.25);  // too few of them
+  settle(0.25, 8);
+  early.expect(time, 1e9, 8);
+  EXPECT_EQ(early.begin(), 0.25);
+  early.expect(time, 1e9, 0);  // where there is no pass, and the plan before was not kept to
+  EXPECT_FALSE(early.take(0.25));
+  EXPECT_EQ(early.begin(), 0);
 }
 
 }  // namespace

@@ -1,4 +1,9 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
 
 #include "support/pde_restart_cases.hpp"
 #include "unit/gpu/gpu.hpp"
@@ -16,6 +21,44 @@ TEST(PdeRestartGpu, MarchesHaveTheBitsOfAWholeRun) {
       "initial: {u: 1 - v, v: \"exp(-((x - 35)^2 + (y - 20)^2)/50)/2 + 0.01*uniform(7)\"}\n"
       "time: {scheme: euler, end: 71}\nkernels: {system: march}\n",
       Backend::cuda);
+}
+
+/// The state and the steps after several moments, between which no more steps than `batch` go at once.
+test::PdeResult run_to_moments(std::string const& text, std::int64_t batch) {
+  auto const config = test::config_of(text);
+  Stream stream(Device::open(Backend::cuda));
+  auto const simulation = entry_of(config).make(config, stream, {});
+  for (double const moment : {0.37, 0.38, 0.71, 1.0})
+    while (simulation->clock().time < moment * config.time.end)
+      simulation->advance(batch, moment * config.time.end);
+  auto const host = test::to_host(simulation->fields()[0], stream);
+  test::PdeResult result{.fields = {{}}, .steps = simulation->clock().step};
+  for (std::int64_t i = 0; i < config.grid.size(); ++i)
+    result.fields[0].push_back(test::value_at(host, i));
+  return result;
+}
+
+/// Hundreds of steps, of which most are begun while the host finds how long they may be. Those that turn out
+/// shorter or fewer, before moments, by the limit or as no more are asked for, are made anew.
+TEST(PdeRestartGpu, StepsThatAreBegunHaveTheBitsOfAnyBatch) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  for (char const* const rate : {"div((0.2 + 0.1*u^2)*grad(u)) + 0.003*u",
+                                 "0.3*laplace(u) + 0.02*u - 0.02*u^3 - 0.1*u*d_dx(u)"})
+    for (char const* const precision : {"float32", "float64"}) {
+      auto const text = fmt::format(
+          "simulation: pde\nprecision: {}\ngrid: {{points: [70, 41], upper: [70, 41]}}\n"
+          "boundary: {{x: periodic, y: periodic}}\nequations: {{u: \"{}\"}}\n"
+          "initial: {{u: \"0.4*sin(2*pi*x/70) + 0.1*uniform(7)\"}}\n"
+          "time: {{scheme: euler, end: 900}}\nkernels: {{system: march}}\n",
+          precision, rate);
+      auto const whole = run_to_moments(text, 100000);
+      EXPECT_GT(whole.steps, 700);
+      for (std::int64_t const batch : {1, 7, 61}) {
+        auto const parts = run_to_moments(text, batch);
+        EXPECT_EQ(parts.steps, whole.steps) << rate << ' ' << batch;
+        EXPECT_EQ(parts.fields, whole.fields) << rate << ' ' << batch;
+      }
+    }
 }
 
 /// Noise follows from the number of the step.

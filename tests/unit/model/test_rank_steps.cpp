@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "model/hand_out.hpp"
 #include "support/rank_cases.hpp"
 
 namespace gridstride {
@@ -208,6 +207,16 @@ double next_of(double lower, double center, double upper) {
   return std::fmod(lower + 2 * center + 5 * upper, 997);
 }
 
+std::vector<double> next_line(std::vector<double> const& line, bool periodic) {
+  std::vector<double> next(line.size());
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    bool const lowest = i == 0, highest = i + 1 == line.size();
+    next[i] = next_of(lowest ? (periodic ? line.back() : 1) : line[i - 1], line[i],
+                      highest ? (periodic ? line.front() : 1) : line[i + 1]);
+  }
+  return next;
+}
+
 /// Passes of two steps that make the planes alone that are wanted, of as many points each.
 void make_two_steps(Stream&, Window<double> const& window) {
   ASSERT_EQ(window.steps % 2 == 0 || window.steps == 1, true);
@@ -255,18 +264,71 @@ TEST(RankSteps, MakePassesInParts) {
               steps.run(arrays, some, make_two_steps);
               steps.run(arrays, some, make_two_steps);
               steps.settle();
-              for (std::int64_t step = 0; step < 2 * some; ++step) {
-                auto const before = expected;
-                for (std::size_t i = 0; i < before.size(); ++i) {
-                  bool const lowest = i == 0, highest = i + 1 == before.size();
-                  expected[i] =
-                      next_of(lowest ? (periodic ? before.back() : 1) : before[i - 1], before[i],
-                              highest ? (periodic ? before.front() : 1) : before[i + 1]);
-                }
-              }
+              for (std::int64_t step = 0; step < 2 * some; ++step)
+                expected = next_line(expected, periodic);
               EXPECT_EQ(values, expected) << count << " ranks, " << dims << "D, " << planes;
             }
           }));
+}
+
+/// Steps of a line whose first pass is queued within a look, before it is known how many steps there are:
+/// the pass counts where they begin with it, and leaves no trace where they do not, or go on from others.
+TEST(RankSteps, AreBegunBeforeTheyAreKnown) {
+  constexpr std::int64_t points = 37;
+  auto const next = [](std::int64_t left) { return left > 1 ? 2 : 1; };
+  for (int const count : {2, 3})
+    for (bool const periodic : {false, true})
+      EXPECT_TRUE(test::on_ranks(count, [&](Ranks& ranks) {
+        Stream const stream(Device::open(Backend::cpu));
+        auto shape = line(points);
+        shape.periodic = periodic;
+        shape.fused_steps = 2;
+        RankSteps<double> steps(stream, plan_ranks(shape, count, Backend::cpu, 6), next, ranks);
+        std::vector<double> values(ranks.is_first() ? points : 0);
+        for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(i * i % 31);
+        auto expected = values;
+        double* const arrays[] = {values.data()};
+        int passes = 0;
+        auto const pass = [&](Stream& on, Window<double> const& window) {
+          make_two_steps(on, window);
+          ++passes;
+        };
+        auto const others = [](Stream&, Window<double> const& window) {
+          for (std::int64_t i = window.made[0]; i < window.made[1]; ++i) window.out[0][i] = -5;
+        };
+        auto const begin = [&](typename RankSteps<double>::Pass const& with) {
+          steps.look(arrays, LooksAt::own,
+                     [&](Stream&, Window<double> const&) { EXPECT_EQ(steps.begin(with), 2); });
+        };
+        auto const make = [&](std::int64_t some, int more) {
+          passes = 0;
+          steps.run(arrays, some, pass);
+          EXPECT_EQ(passes, more);
+          for (std::int64_t step = 0; step < some && ranks.is_first(); ++step)
+            expected = next_line(expected, periodic);
+        };
+        EXPECT_EQ(steps.begin(pass), 0);  // halos have not come
+        make(3, 2);
+        begin(pass);
+        make(6, 2);  // of three
+        begin(pass);
+        make(2, 0);
+        begin(pass);
+        make(9, 4);  // in trips of six and three
+        begin(others);
+        make(1, 1);
+        begin(others);
+        steps.forget();
+        make(4, 2);
+        begin(others);
+        steps.settle();
+        EXPECT_EQ(values, expected);
+        for (std::size_t i = 0; i < values.size(); ++i) values[i] = expected[i] = 3;
+        steps.renew();
+        make(4, 2);
+        steps.settle();
+        EXPECT_EQ(values, expected);
+      }));
 }
 
 TEST(RankSteps, RefuseWhatIsNotTheirs) {
@@ -280,41 +342,6 @@ TEST(RankSteps, RefuseWhatIsNotTheirs) {
     EXPECT_THROW(RankSteps<double>(stream, wide, next, ranks), std::invalid_argument);
     RankSteps<double> steps(stream, plan_ranks(line(9), 2, Backend::cpu, 1), next, ranks);
     EXPECT_THROW(steps.run({}, 1, {}), std::invalid_argument);
-  }));
-}
-
-/// Planes that go around the grid, once and more than once, none, and all.
-TEST(HandOut, GivesEachRankThePlanesThatItAsksFor) {
-  Grid const grid{.dims = 2, .points = {3, 5, 1}};
-  std::vector<float> whole(15);
-  for (std::size_t i = 0; i < whole.size(); ++i) whole[i] = static_cast<float>(i);
-  std::vector<Planes> const asked = {{-2, 3}, {4, 6}, {0, 5}, {2, 2}, {-6, 11}};
-  EXPECT_TRUE(test::on_ranks(5, [&](Ranks& ranks) {
-    Stream stream(Device::open(Backend::cpu));
-    auto const planes = asked[static_cast<std::size_t>(ranks.rank())];
-    std::vector<float> here(static_cast<std::size_t>(3 * planes.count())), expected;
-    for (std::int64_t plane = planes.lower; plane < planes.upper; ++plane)
-      for (std::int64_t i = 0; i < 3; ++i)
-        expected.push_back(static_cast<float>(3 * ((plane + 10) % 5) + i));
-    hand_out<float>(stream, ranks, grid,
-                    ranks.is_first() ? std::span<float const>(whole) : std::span<float const>(),
-                    {planes}, here);
-    EXPECT_EQ(here, expected) << ranks.rank();
-  }));
-}
-
-TEST(HandOut, GathersWhatRanksHave) {
-  RankCuts const cuts = {0, 3, 4, 9};
-  constexpr std::int64_t plane = 5;
-  EXPECT_TRUE(test::on_ranks(3, [&](Ranks& ranks) {
-    Stream stream(Device::open(Backend::cpu));
-    auto const rank = static_cast<std::size_t>(ranks.rank());
-    std::vector<double> own(static_cast<std::size_t>((cuts[rank + 1] - cuts[rank]) * plane));
-    for (std::size_t i = 0; i < own.size(); ++i)
-      own[i] = static_cast<double>(cuts[rank] * plane) + static_cast<double>(i);
-    std::vector<double> whole(ranks.is_first() ? 9 * plane : 0);
-    gather_planes<double>(stream, ranks, cuts, plane, own, whole);
-    for (std::size_t i = 0; i < whole.size(); ++i) EXPECT_EQ(whole[i], static_cast<double>(i));
   }));
 }
 
