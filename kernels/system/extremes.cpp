@@ -118,7 +118,7 @@ std::vector<Extremes> ExtremesFinder<T>::take(std::function<void()> const& meanw
 template <class T>
 std::vector<Extremes> ExtremesFinder<T>::wait_for_keys(std::function<void()> const& meanwhile) {
   stream_.record(known_);
-  turn_ = 1 - turn_;
+  is_taken_ = true;
   if (meanwhile) meanwhile();
   known_.synchronize();
   std::vector<Extremes> found;
@@ -148,6 +148,7 @@ bool ExtremesFinder<T>::queue_compiled(Step<T>& step) {
   std::ranges::copy(looked_.counted.end, counted.end);
   auto const blocks_x = (points[0] + points_x - 1) / points_x;
   auto const blocks_y = (points[1] + points_y - 1) / points_y;
+  if (std::exchange(is_taken_, false)) turn_ = 1 - turn_;
   std::size_t const all = found_keys_.size();
   ExtremeKeys keys{keys_.data() + turn_ * all, keys_.data() + (1 - turn_) * all, found_keys_.data(),
                    reinterpret_cast<unsigned*>(keys_.data() + 2 * all)};

@@ -22,10 +22,10 @@ struct Found {
   }
   __device__ __forceinline__ void add(Real value, unsigned long long points_from_here,
                                       unsigned long long* non_finite) {
-    if (value - value == 0) return add_finite(value);
-    // Of threads of a warp, which are in one row, the first one has the first point.
-    int const first_lane = __ffs(static_cast<int>(__activemask())) - 1;
-    if (static_cast<int>(threadIdx.x % 32) == first_lane) atomicMax(non_finite, points_from_here);
+    if (value - value == 0)
+      add_finite(value);
+    else
+      atomicMax(non_finite, points_from_here);
   }
   __device__ __forceinline__ unsigned long long key(int which) const {
     double const value = which == 0 ? -static_cast<double>(least) : static_cast<double>(greatest);

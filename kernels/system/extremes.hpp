@@ -81,6 +81,7 @@ class ExtremesFinder {
   /// host what was found.
   Buffer<unsigned long long> keys_, found_keys_;
   std::size_t turn_ = 0;
+  bool is_taken_ = false;  // what was found last
   Buffer<reduce::Moments<T>> moments_;
   Buffer<T> strips_;              // what counts of planes, side by side
   std::vector<Extremes> joined_;  // of terms one by one
