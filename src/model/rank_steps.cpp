@@ -306,7 +306,7 @@ void RankSteps<T>::open_gate(int side, Part const& part, Stream& stream) {
   stream.wait(gate_->open);
 }
 
-/// What is queued in parts after this comes after all that `stream_` has.
+/// What is queued in parts after this comes after all that `stream_` has; `end_parts` is the reverse.
 template <class T>
 void RankSteps<T>::begin_parts() {
   if (in_parts_) return;
@@ -315,7 +315,6 @@ void RankSteps<T>::begin_parts() {
   in_parts_ = true;
 }
 
-/// The other way round.
 template <class T>
 void RankSteps<T>::end_parts() {
   if (!in_parts_) return;
@@ -388,7 +387,8 @@ void RankSteps<T>::start_halo(int side, std::vector<std::size_t> const& buffers,
   Planes const planes =
       side == 0 ? Planes{own_.lower, own_.lower + halo} : Planes{own_.upper - halo, own_.upper};
   RankLinks::Pieces pieces;
-  for (std::size_t const buffer : buffers) pieces.push_back(bytes_of(planes_of(buffer, planes)));
+  for (auto const buffer : with_halos(buffers))
+    pieces.push_back(bytes_of(planes_of(buffer, planes)));
   opened_.links->start(side == 0 ? RankLinks::down : RankLinks::up, pieces, stream);
 }
 
@@ -408,7 +408,7 @@ RankLinks::Arrival RankSteps<T>::arrival_of(int side, Stream& stream) {
       side == 0 ? Planes{own_.lower - halo, own_.lower} : Planes{own_.upper, own_.upper + halo};
   RankLinks::Arrival arrival{side == 0 ? RankLinks::up : RankLinks::down, {}, &stream};
   if (!is_beside(side)) return arrival;
-  for (std::size_t const buffer : state_)
+  for (auto const buffer : with_halos(state_))
     arrival.pieces.push_back(bytes_of(planes_of(buffer, planes)));
   return arrival;
 }
@@ -438,7 +438,7 @@ template <class T>
 void RankSteps<T>::exchange_strips() {
   Timer const timer;
   std::vector<T*> arrays;
-  for (std::size_t const buffer : state_) arrays.push_back(planes_of(buffer, held()).data());
+  for (auto const buffer : with_halos(state_)) arrays.push_back(planes_of(buffer, held()).data());
   for (auto& halos : strips_) halos.exchange(stream_, arrays, held().count());
   report_.seconds_exchange += timer.seconds();
 }
@@ -453,7 +453,7 @@ void RankSteps<T>::turn_halo(int side, Stream& stream) {
   std::int64_t const halo = plan_.rank_halo();
   Planes const planes =
       side == 0 ? Planes{own_.lower - halo, own_.lower} : Planes{own_.upper, own_.upper + halo};
-  for (std::size_t i = 0; i < state_.size(); ++i)
+  for (std::size_t i = 0; i < with_halos(state_).size(); ++i)
     if ((plan_.shape.turned >> i & 1U) != 0)
       elementwise::scale<T>(stream, -1, planes_of(state_[i], planes));
 }

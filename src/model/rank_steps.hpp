@@ -143,6 +143,12 @@ class RankSteps final : public WindowSteps<T> {
   Window<T> window_of(Planes const& planes, Planes const& made) const;
   std::vector<std::size_t> made_anew() const;
   std::vector<std::size_t> others_than(std::vector<std::size_t> const& state) const;
+  /// Those that have halos: a single step needs none of what it looks at in its own place.
+  std::span<std::size_t const> with_halos(std::vector<std::size_t> const& state) const {
+    bool const some = plan_.trip_steps == 1 && plan_.shape.looked_beside > 0;
+    return std::span(state).first(some ? static_cast<std::size_t>(plan_.shape.looked_beside)
+                                       : state.size());
+  }
   bool is_beside(int side) const { return beside_[static_cast<std::size_t>(side)] >= 0; }
   /// The rank's planes and those beside them.
   Planes held() const {

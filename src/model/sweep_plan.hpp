@@ -69,6 +69,8 @@ struct SweepShape {
   int fused_steps = 1;     ///< the most that a pass makes
   int arrays = 1;          ///< that the state consists of
   int made = 1;            ///< of these the first ones, which a pass makes anew
+  /// Of these the first ones, which a step looks at beside the point that it makes; 0: all of them.
+  int looked_beside = 0;
   bool in_place =
       false;          ///< of ranks: where the last of the arrays is, and not in ones of their own
   bool alike = true;  ///< steps; those that are not have a trip each

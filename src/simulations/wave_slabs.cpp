@@ -32,6 +32,7 @@ SlabSteps slab_steps(config::RunConfig const& run, Device const& device) {
                  .fused_steps = fused,
                  .arrays = 2,
                  .made = fused > 1 ? 2 : 1,
+                 .looked_beside = 1,
                  // A processor reads what it writes over anyway, a GPU does not.
                  .in_place = fused == 1 && device.backend() == Backend::cpu,
                  .alike = !depends_on_time(all) && parameters_of(run).ricker.empty(),

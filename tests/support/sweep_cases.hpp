@@ -107,6 +107,7 @@ inline SweepPlan plan_of(SweepCase const& one, std::int64_t reach, int arrays, i
                 .fused_steps = one.fused_steps,
                 .arrays = arrays,
                 .made = made,
+                .looked_beside = 1,
                 .value_bytes = value_bytes};
   plan.trip_steps = one.trip_steps;
   plan.slab_planes = one.slab_planes;
