@@ -8,8 +8,8 @@
 namespace gridstride::pde {
 
 /// The pass that the next steps begin with, of which the device has work while the host finds how long they
-/// may be. It is begun where steps have had one length for so many plans that what is begun in vain, a pass
-/// now and then, is less than a hundredth of the work.
+/// may be. It is begun where steps have had one length for so many plans that what is begun in vain, up to
+/// eight steps in nine plans, is a seventieth of the work at most where these have 64 steps.
 class EarlyPass {
  public:
   /// Before a plan. The pass makes so many steps; 0: there is none. What was begun before is forgotten.
