@@ -334,7 +334,7 @@ void Corrected<T, S>::advance(Stream& stream, std::span<double> u,
     zero_async(along_directions_.span(), stream);
   else
     find_along(stream, SumAlongBefore<T, S>{a_, finest, q}, Finds::beta);
-  each(stream, TakeDirection<T, S>{a_, finest, p, along});
+  each(stream, TakeDirection<T, S>{a_, finest, p, is_first ? nullptr : along});
   complete(stream, direction_.span());
   find_along(stream, ApplyToDirection<T, S>{a_, finest, p, q, scale_}, Finds::alpha);
   double const unit = residual.scale;

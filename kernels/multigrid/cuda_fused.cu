@@ -100,16 +100,19 @@ class Launcher {
   void operator()(SolveDirectly<S> const& step) const { take(step, step.level, Kind::solve); }
   void flush() const {
     if (orders_.count == 0) return;
-    auto const bytes = small_.bytes();
-    GRIDSTRIDE_CUDA(cudaFuncSetAttribute(
-        small_kernel<S>, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
-    small_kernel<<<1, threads_of_tail, bytes, native(stream_)>>>(orders_, small_);
-    GRIDSTRIDE_CHECK_LAUNCH(stream_, "multigrid small levels");
+    if (!small_stored(stream_, orders_, small_)) make_step_by_step();
     orders_.count = 0;
     orders_.begins_amid = orders_.ends_amid = false;
   }
 
  private:
+  void make_step_by_step() const {
+    auto const bytes = small_.bytes();
+    GRIDSTRIDE_CUDA(cudaFuncSetAttribute(
+        small_kernel<S>, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
+    small_kernel<<<1, threads_of_tail, bytes, native(stream_)>>>(orders_, small_);
+    GRIDSTRIDE_CHECK_LAUNCH(stream_, "multigrid small levels");
+  }
   template <class Visit>
   void go_by_columns(Visit const& visit, Level<S> const& level) const {
     flush();

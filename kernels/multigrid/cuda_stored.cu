@@ -13,7 +13,8 @@ namespace gridstride::multigrid {
 
 namespace {
 
-enum class Does { begin, overdo, relax, keep_residual };
+/// With `_first` the first colour's u is not stored, but f over the diagonal, as u begins from 0.
+enum class Does { begin, overdo, overdo_first, relax, relax_first, keep_residual };
 
 /// What is stored at the points of a strip, of both parities.
 template <class S>
@@ -48,8 +49,11 @@ __device__ inline bool has_beside(int at, int step, int count, bool periodic) {
 
 template <Does does, bool volume, class S>
 __global__ void __launch_bounds__(threads_of_columns, 2)
-    stored_kernel(__grid_constant__ Level<S> const level, int colour, Axes axes, int piece) {
+    stored_kernel(__grid_constant__ Level<S> const level, int colour, S first_over, Axes axes,
+                  int piece) {
   constexpr int width = vector_width<S>;
+  constexpr bool relaxes = does == Does::relax || does == Does::relax_first,
+                 overdoes = does == Does::overdo || does == Does::overdo_first;
   int const n = level.count[0], m = level.count[axes.across], p = level.count[axes.along];
   Column const column(piece, p);
   int const first = column.x * width, j = column.across;
@@ -58,7 +62,22 @@ __global__ void __launch_bounds__(threads_of_columns, 2)
   int const over_across = row_stride(level, axes.across),
             over_along = row_stride(level, axes.along);
   std::int64_t const row = std::int64_t{j} * over_across;
-  S const* const other = level.u + (1 - colour) * level.colour + row;
+  S const* const other =
+      (does == Does::relax_first ? level.f : level.u) + (1 - colour) * level.colour + row;
+  S const* const reciprocals = level.reciprocal + row;
+  auto const load_other = [&](S const* from) {
+    Strip<S> values = load_strip(from);
+    if constexpr (does == Does::relax_first) {
+      Strip<S> const by = load_strip(reciprocals + (from - other));
+      for (int v = 0; v < width; ++v) values.at[v] = first_over * values.at[v] * by.at[v];
+    }
+    return values;
+  };
+  auto const load_one = [&](S const* from) {
+    S const value = __ldg(from);
+    return does == Does::relax_first ? first_over * value * __ldg(reciprocals + (from - other))
+                                     : value;
+  };
   S const* const rights = level.f + colour * level.colour + row + first;
   S* const own = level.u + colour * level.colour + row + first;
   S* const results = does == Does::keep_residual ? level.r + (own - level.u) : own;
@@ -89,8 +108,8 @@ __global__ void __launch_bounds__(threads_of_columns, 2)
   if constexpr (does != Does::begin) {
     if (has_beside(column.first, -1, p, wraps))
       before =
-          load_strip(other + std::int64_t{beside(column.first, -1, p, wraps)} * over_along + first);
-    here = load_strip(other + std::int64_t{column.first} * over_along + first);
+          load_other(other + std::int64_t{beside(column.first, -1, p, wraps)} * over_along + first);
+    here = load_other(other + std::int64_t{column.first} * over_along + first);
   }
   auto along_before = Stored8<S>::load(along_faces + column.first * face_plane);
   for (int k = column.first; k < column.last; ++k) {
@@ -112,14 +131,18 @@ __global__ void __launch_bounds__(threads_of_columns, 2)
     S side = 0, closing = 0;
     if constexpr (does == Does::overdo || does == Does::keep_residual)
       u = *reinterpret_cast<Strip<S> const*>(own + plane);
+    if constexpr (does == Does::overdo_first) {
+      u = load_strip(reciprocals + first + plane);
+      for (int v = 0; v < width; ++v) u.at[v] = first_over * f.at[v] * u.at[v];
+    }
     if constexpr (does != Does::begin) {
       S const* const at = other + plane;
       if (has_beside(k, 1, p, wraps))
-        behind = load_strip(other + std::int64_t{beside(k, 1, p, wraps)} * over_along + first);
-      if (has_below) below = load_strip(at + below_at);
-      if (has_above) above = load_strip(at + above_at);
-      if (odd ? has_right : has_left) side = __ldg(at + (odd ? first + width : left));
-      if (closes >= 0) closing = __ldg(at);
+        behind = load_other(other + std::int64_t{beside(k, 1, p, wraps)} * over_along + first);
+      if (has_below) below = load_other(at + below_at);
+      if (has_above) above = load_other(at + above_at);
+      if (odd ? has_right : has_left) side = load_one(at + (odd ? first + width : left));
+      if (closes >= 0) closing = load_one(at);
     }
     auto const find = [&](auto number) {
       constexpr int is_odd = number.value;
@@ -140,14 +163,14 @@ __global__ void __launch_bounds__(threads_of_columns, 2)
           if (is_odd == 1 && v == closes) beyond = closing;
           S const on_left = is_odd == 1 ? here.at[v] : beyond;
           S const on_right = is_odd == 1 ? beyond : here.at[v];
-          S const from = does != Does::relax ? u.at[v] : lower >= upper ? on_left : on_right;
+          S const from = !relaxes ? u.at[v] : lower >= upper ? on_left : on_right;
           S const drawn =
               (lower * (on_left - from) + upper * (on_right - from)) +
               (lower_across * (below.at[v] - from) + upper_across * (above.at[v] - from)) +
               (lower_along * (before.at[v] - from) + upper_along * (behind.at[v] - from)) -
               S{mass.at[o]} * from;
           S const left = f.at[v] + drawn;
-          S const over = does == Does::overdo ? level.over : S{1};
+          S const over = overdoes ? level.over : S{1};
           result.at[v] = does == Does::keep_residual ? left
                          : diagonal == 0             ? S{0}
                                                      : from + over * quotient(left, diagonal);
@@ -167,14 +190,15 @@ __global__ void __launch_bounds__(threads_of_columns, 2)
 }
 
 template <Does does, class S>
-void launch(Stream& stream, Level<S> const& level, int colour) {
+void launch(Stream& stream, Level<S> const& level, int colour, S first_over = 1) {
   Axes const axes = axes_of(level);
   auto* const kernel =
       level.count[2] > 1 ? stored_kernel<does, true, S> : stored_kernel<does, false, S>;
   auto const columns =
       Columns::of(level.half / vector_width<S>, level.count[axes.across], level.count[axes.along])
           .fitted(stream, kernel, level.count[axes.along]);
-  kernel<<<columns.grid, columns.block, 0, native(stream)>>>(level, colour, axes, columns.piece);
+  kernel<<<columns.grid, columns.block, 0, native(stream)>>>(level, colour, first_over, axes,
+                                                             columns.piece);
   GRIDSTRIDE_CHECK_LAUNCH(stream, "multigrid colour");
 }
 
@@ -191,14 +215,22 @@ void relax(Stream& stream, Level<S> const& level) {
 
 template <class S>
 void march_stored(Stream& stream, Descend<S> const& visit) {
+  // From 0 the first colour is not stored before the second sweep, if there is one.
+  bool const skips = visit.from_zero && visit.sweeps > 1;
+  S const first_over = for_sweep(visit.fine, false, 0, visit.sweeps).over;
   for (int sweep = 0; sweep < visit.sweeps; ++sweep) {
     auto const level = for_sweep(visit.fine, false, sweep, visit.sweeps);
-    if (!visit.from_zero || sweep > 0) {
+    if (skips && sweep == 0) {
+      launch<Does::relax_first>(stream, level, 1, first_over);
+    } else if (skips && sweep == 1 && level.over != 1) {
+      launch<Does::overdo_first>(stream, level, 0, first_over);
+      launch<Does::relax>(stream, level, 1);
+    } else if (visit.from_zero && sweep == 0) {
+      launch<Does::begin>(stream, level, 0);
+      launch<Does::relax>(stream, level, 1);
+    } else {
       relax(stream, level);
-      continue;
     }
-    launch<Does::begin>(stream, level, 0);
-    launch<Does::relax>(stream, level, 1);
   }
   launch<Does::keep_residual>(stream, visit.fine, 0);
   if (visit.from_zero) return gather_stored(stream, visit.fine, visit.coarse);

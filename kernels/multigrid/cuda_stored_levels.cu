@@ -7,54 +7,13 @@
 
 #include "kernels/multigrid/columns.cuh"
 #include "kernels/multigrid/march.cuh"
+#include "kernels/multigrid/transfers.cuh"
 #include "kernels/support/collectives.cuh"
 #include "kernels/support/launch.cuh"
 
 namespace gridstride::multigrid {
 
 namespace {
-
-/// Which coarse points a fine one lies between along an axis, or -1; where it is kept that is the
-/// first.
-struct Ends {
-  int at[2];
-  bool is_kept;
-
-  template <class S>
-  __device__ static Ends of(TransferView<S> const& transfer, int at) {
-    int const left = __ldg(transfer.left + at);
-    return {{left, __ldg(transfer.right + at)}, left >= 0 && __ldg(transfer.kept + left) == at};
-  }
-  /// What the one on a side counts; `weights` are those on the left and on the right, at a place.
-  __device__ float weight(float const* const (&weights)[2], int side, std::int64_t place) const {
-    if (is_kept || weights[0] == nullptr) return side == 0 ? 1.0f : 0.0f;
-    return __ldg(weights[side] + place);
-  }
-};
-
-/// An axis' weights.
-struct Pair {
-  float const* of[2];
-  template <class S>
-  __device__ Pair(Level<S> const& level, int axis)
-      : of{level.weight_left[axis], level.weight_right[axis]} {}
-};
-
-/// The fine points around a coarse one along an axis, or -1.
-struct Around {
-  int at[3];
-  template <class S>
-  __device__ Around(Weights<S> const& weights, int axis, int kept) {
-    for (int a = 0; a < 3; ++a) at[a] = weights.around(axis, kept, a - 1);
-  }
-};
-
-/// What a point around a kept one gives it: `place` is that of the weights.
-__device__ inline float given(Pair const& weights, int around, std::int64_t place) {
-  if (around == 1 || weights.of[0] == nullptr) return around == 1 ? 1.0f : 0.0f;
-  // What is behind a kept point has it on its left.
-  return __ldg(weights.of[around == 0 ? 1 : 0] + place);
-}
 
 /// What a coarse point takes of a plane of the fine level.
 template <class S>
@@ -86,7 +45,8 @@ __global__ void __launch_bounds__(threads_of_columns)
   if (x >= coarse.count[0] || y >= coarse.count[1]) return;
   Weights<S> const weights{fine, coarse};
   Around const in_row(weights, 0, x), across(weights, 1, y);
-  Pair const of_x(fine, 0), of_y(fine, 1), of_z(fine, 2);
+  Weight const *const of_x = fine.weight[0], *const of_y = fine.weight[1],
+                      *const of_z = fine.weight[2];
   int const n = fine.count[0], m = fine.count[1];
   auto const take = [&](int k) {
     TakenOfPlane<S> taken;
@@ -150,7 +110,7 @@ class CoarseColumn {
       : fine_(fine), coarse_(coarse) {
     Ends const across = Ends::of(fine.transfer[1], j);
     int const n = coarse.count[0];
-    interpolates_y_ = !across.is_kept && fine.weight_left[1] != nullptr;
+    interpolates_y_ = !across.is_kept && fine.weight[1] != nullptr;
     over_y_ = std::int64_t{fine.count[1]} * n;
     over_z_ = std::int64_t{coarse.count[1]} * n;
     of_y_ = k * over_y_ + std::int64_t{j} * n + x;
@@ -168,8 +128,8 @@ class CoarseColumn {
     // Behind a kept plane comes one that lies between it and the next, or the next one.
     moves_ = along.at[0] >= 0 && along.at[0] == known_[1];
     if (moves_) known_[0] = known_[1];
-    bool const between = !along.is_kept && fine_.weight_left[2] != nullptr;
-    Pair const of_y(fine_, 1), of_z(fine_, 2);
+    bool const between = !along.is_kept && fine_.weight[2] != nullptr;
+    Weight const *const of_y = fine_.weight[1], *const of_z = fine_.weight[2];
 #pragma unroll
     for (int c = 0; c < 2; ++c) {
       int const z = along.at[c];
@@ -182,12 +142,12 @@ class CoarseColumn {
         if (comes_[c])
           coming_[c][b] = row_[b][std::int64_t{z} * row_stride(coarse_, 2) +
                                   ((parity_[b] + z) & 1) * coarse_.colour];
-        if (between && z >= 0) weight_z_[c][b] = __ldg(of_z.of[c] + of_z_[b]);
+        if (between && z >= 0) weight_z_[c][b] = load_weight(of_z + of_z_[b]).of(c);
       }
     }
 #pragma unroll
     for (int b = 0; b < 2; ++b) {
-      weight_y_[b] = interpolates_y_ ? __ldg(of_y.of[b] + of_y_) : b == 0 ? 1.0f : 0.0f;
+      weight_y_[b] = interpolates_y_ ? load_weight(of_y + of_y_).of(b) : b == 0 ? 1.0f : 0.0f;
       of_z_[b] += over_z_;
     }
     of_y_ += over_y_;
@@ -245,7 +205,7 @@ __global__ void __launch_bounds__(threads_of_columns, 2)
   // The lanes' coarse columns, the first of which the first point lies behind, or at.
   int const from = max(__ldg(fine.transfer[0].left + min(2 * first_pair, n - 1)), 0);
   CoarseColumn<S> column(fine, coarse, min(from + lane, coarse.count[0] - 1), j, first_plane);
-  Pair const of_x(fine, 0);
+  Weight const* const of_x = fine.weight[0];
   Ends own[2];
   bool is_point[2];
 #pragma unroll
@@ -266,7 +226,7 @@ __global__ void __launch_bounds__(threads_of_columns, 2)
       if constexpr (adds) has.u[odd] = *place_of(k, odd);
 #pragma unroll
       for (int a = 0; a < 2; ++a)
-        has.weight[odd][a] = own[odd].weight(of_x.of, a, points + odd + std::int64_t{k} * m * n);
+        has.weight[odd][a] = own[odd].weight(of_x, a, points + odd + std::int64_t{k} * m * n);
     }
     return has;
   };
@@ -323,7 +283,7 @@ __global__ void __launch_bounds__(threads_of_columns, 3)
   CoarseColumn<S> column(fine, coarse, min(max(x, 0), coarse.count[0] - 1), j, first_plane);
   std::int64_t const over_plane = row_stride(fine, 2), over_points = std::int64_t{m} * n;
   std::int64_t const point = first_plane * over_points + std::int64_t{j} * n + 2 * x;
-  float const *left = fine.weight_left[0] + point, *right = fine.weight_right[0] + point;
+  Weight const* weights = fine.weight[0] + point;
   // The pair, of which the point with an odd number is of the other colour.
   bool const is_second = ((j + first_plane) & 1) != 0;
   S* even = fine.u + first_plane * over_plane + std::int64_t{j} * fine.half + x +
@@ -332,14 +292,13 @@ __global__ void __launch_bounds__(threads_of_columns, 3)
 
   struct Loaded {
     S even, odd;
-    float left, right;
+    Weight weight;
   };
   auto const load = [&] {
     Loaded has{};
     if (has_even) {
       if constexpr (adds) has.even = *even;
-      has.left = __ldg(left);
-      has.right = __ldg(right);
+      has.weight = load_weight(weights);
     }
     if (adds && has_odd) has.odd = even[to_odd];
     return has;
@@ -353,14 +312,13 @@ __global__ void __launch_bounds__(threads_of_columns, 3)
     std::int64_t const other = to_odd;
     even += over_plane + to_odd;
     to_odd = -to_odd;
-    left += over_points;
-    right += over_points;
+    weights += over_points;
     if (k + 1 < end) {
       column.ask(planes[k + 1 - first_plane]);
       next = load();
     }
     S const before = __shfl_up_sync(~0u, value, 1);
-    if (has_even) *to = (now.even + now.left * before) + now.right * value;
+    if (has_even) *to = (now.even + now.weight.of(0) * before) + now.weight.of(1) * value;
     if (has_odd) to[other] = now.odd + value;
   }
 }
@@ -378,17 +336,21 @@ void launch_gather(Stream& stream, Level<S> const& fine, Level<S> const& coarse,
 
 template <class S>
 void gather_stored(Stream& stream, Level<S> const& fine, Level<S> const& coarse) {
+  if (doubles_in_planes(fine)) return gather_doubled(stream, fine, coarse, fine.r, false);
   launch_gather<false>(stream, fine, coarse, static_cast<S const*>(fine.r));
 }
 
 template <class S>
 void march_stored(Stream& stream, Gather<S> const& step) {
+  if (doubles_in_planes(step.fine))
+    return gather_doubled(stream, step.fine, step.coarse, step.values, true);
   launch_gather<true>(stream, step.fine, step.coarse, step.values);
 }
 
 template <class S>
 void march_stored(Stream& stream, Correct<S> const& step) {
   auto const& fine = step.fine;
+  if (doubles_in_planes(fine)) return correct_doubled(stream, step);
   auto columns =
       Columns::in_blocks(warp_size, rows_of_block, fine.half, fine.count[1], fine.count[2]);
   columns.grid.x =

@@ -6,6 +6,8 @@
 // `poisson` has them. What is needed next is asked for before what is here is waited for. From point to
 // point places are added to: found anew they would take longer than memory.
 
+#include <algorithm>
+
 #include "kernels/multigrid/columns.cuh"
 #include "kernels/multigrid/march.cuh"
 #include "kernels/multigrid/products.cuh"
@@ -45,13 +47,12 @@ class ColumnSpots {
     to_other_ = odd ? -level.colour : level.colour;
   }
   __device__ std::int64_t const (&at() const)[3] { return at_; }
-  /// So many points on; that many may be asked for. Or of the point behind that in its row, if this one's
-  /// number is even.
-  __device__ Spot spot(int on, int beside = 0) const {
-    Spot spot{grid_ + on * a_.stride[along] + beside,
-              level_ + on * over_row_ + ((on + beside) % 2 == 0 ? 0 : to_other_), 1};
+  /// So many points on; that many may be asked for. Or in its row an even number of points behind that.
+  __device__ Spot spot(int on, int behind = 0) const {
+    Spot spot{grid_ + on * a_.stride[along] + behind,
+              level_ + on * over_row_ + behind / 2 + (on % 2 == 0 ? 0 : to_other_), 1};
     if (halves_) {
-      std::int64_t at[3] = {at_[0] + beside, at_[1], at_[2]};
+      std::int64_t at[3] = {at_[0] + behind, at_[1], at_[2]};
       at[along] += on;
       spot.share = poisson::share_of(a_, at);
     }
@@ -78,7 +79,7 @@ __device__ ColumnSpots<volume, T, S> spots_of(poisson::Operator<T> const& a, Lev
   return {a, level, i, j, k, halves};
 }
 
-constexpr int most_warps = threads_of_tile / warp_size;
+constexpr int most_warps = std::max(threads_of_tile, threads_of_columns) / warp_size;
 
 /// What the threads of a block have, put together in the order of their numbers by the first one,
 /// which `take`s it.
@@ -136,39 +137,42 @@ __global__ void __launch_bounds__(threads_of_columns)
   raise_by_block(found, largest);
 }
 
-/// Where a column's values lie in those of a level.
+/// Where the values of a tile's points lie in those of a level: of a thread's two, one behind the other.
 template <class S>
-class LevelColumn {
+class LevelTile {
  public:
-  __device__ LevelColumn(Level<S> const& level, Column const& column)
-      : row_(std::int64_t{column.across} * level.half + (column.x >> 1)),
-        colour_(level.colour),
-        over_plane_(level.half * level.count[1]),
-        parity_(column.x + column.across) {}
-  __device__ std::int64_t place(int k) const {
-    return row_ + std::int64_t{k} * over_plane_ + (((parity_ + k) & 1) != 0 ? colour_ : 0);
+  __device__ explicit LevelTile(Level<S> const& level)
+      : colour_(level.colour), over_plane_(level.half * level.count[1]), half_(level.half) {
+    int const x = static_cast<int>(blockIdx.x * tile_width + threadIdx.x);
+    int const y = static_cast<int>(blockIdx.y * tile_rows + 2 * threadIdx.y);
+    in_plane_ = y * half_ + (x >> 1);
+    parity_ = x + y;
+  }
+  __device__ S* of(S* values, int k, int r) const {
+    S* const plane = values + std::int64_t{k} * over_plane_;
+    return (((parity_ + k + r) & 1) != 0 ? plane + colour_ : plane) + (in_plane_ + r * half_);
   }
 
  private:
-  std::int64_t row_, colour_;
-  int over_plane_, parity_;
+  std::int64_t colour_;
+  int over_plane_, half_, in_plane_, parity_;
 };
 
 /// The same of equations that go by tiles.
 template <class T, class S>
-__global__ void __launch_bounds__(threads_of_tile, 2)
+__global__ void __launch_bounds__(threads_of_tile, 3)
     residual_tile_kernel(__grid_constant__ TakeResidual<T, S> const step, int piece,
                          Found* largest) {
   auto const& level = step.level;
   Column const column(piece, level.count[2]);
   std::uint64_t found = 0;
-  LevelColumn<S> const of_level(level, column);
+  LevelTile<S> const of_level(level);
   for_tile(
       step.a, step.u, column.first, column.last,
-      [&](int, std::int64_t place) { return double{step.right[place]}; },
-      [&](int k, std::int64_t, double product, double, double right) {
-        double const residual = (right - product) - step.shift;
-        level.f[of_level.place(k)] = static_cast<S>(residual * step.scale);
+      [&](int, std::int64_t plane, int, int in_plane) { return (step.right + plane)[in_plane]; },
+      [&](int k, std::int64_t, int r, int, double product, double, T right) {
+        double const residual = (double{right} - product) - step.shift;
+        *of_level.of(level.f, k, r) = static_cast<S>(residual * step.scale);
         poisson::raise(found, poisson::bits_of_magnitude(residual));
       });
   raise_by_block(found, largest);
@@ -213,43 +217,53 @@ __global__ void __launch_bounds__(threads_of_columns)
 
 /// The same of equations that go by tiles.
 template <class T, class S>
-__global__ void __launch_bounds__(threads_of_tile, 2)
+__global__ void __launch_bounds__(threads_of_tile, 3)
     direction_tile_kernel(__grid_constant__ ApplyToDirection<T, S> const step, int piece,
                           int before, Summed* sums) {
   auto const& level = step.level;
   Column const column(piece, before + level.count[2]);
   Summed own;
-  LevelColumn<S> const of_level(level, column);
+  LevelTile<S> const of_level(level);
   for_tile(
       step.a, step.p, max(column.first - before, 0), column.last - before,
-      [&](int k, std::int64_t) { return double{level.f[of_level.place(k)]}; },
-      [&](int, std::int64_t place, double product, double p, double r) {
+      [&](int k, std::int64_t, int r, int) { return *of_level.of(level.f, k, r); },
+      [&](int, std::int64_t plane, int, int in_plane, double product, double p, S r) {
         double const q = step.scale * product;
-        step.q[place] = static_cast<S>(q);
-        own = own + Summed{p * q, p * r};
+        (step.q + plane)[in_plane] = static_cast<S>(q);
+        own = own + Summed{p * q, p * double{r}};
       });
   join_block(
       own, [](Summed const& a, Summed const& b) { return a + b; },
       [&](Summed const& all) { sums[number_of_block()] = all; });
 }
 
-/// Makes a step at the points of two columns side by side from `first` on, several at a time, and
-/// `take`s what it finds.
+/// Points of a row that the threads of a block's row have, one each: of two columns that a thread has the
+/// other one is so far behind. What a warp loads or stores lies together then.
+template <bool volume>
+constexpr int row_of_block = volume ? 64 : 256;
+
+/// The first one's place in the row.
+template <bool volume>
+__device__ int first_of_columns() {
+  return 2 * row_of_block<volume> * static_cast<int>(blockIdx.x) + static_cast<int>(threadIdx.x);
+}
+
+/// Makes a step at the points of two columns from `first` on, several at a time, and `take`s what it finds.
 template <bool volume, class Step, class Take>
-__device__ void for_columns(Step const& step, int pair, int j, int first, int last, bool halves,
+__device__ void for_columns(Step const& step, int i, int j, int first, int last, bool halves,
                             Take const& take) {
   constexpr int at_once = sizeof(typename Step::Loaded) <= 16 ? 4 : 2;
-  bool const has_second = 2 * pair + 1 < step.level.count[0];
-  auto spots = spots_of<volume>(step.a, step.level, 2 * pair, j, first, halves);
+  bool const has_second = i + row_of_block<volume> < step.level.count[0];
+  auto spots = spots_of<volume>(step.a, step.level, i, j, first, halves);
   for (int k = first; k < last; k += at_once) {
     typename Step::Loaded loaded[at_once][2];
     auto const for_points = [&](auto const& visit) {
 #pragma unroll
       for (int one = 0; one < at_once; ++one)
 #pragma unroll
-        for (int beside = 0; beside < 2; ++beside)
-          if (k + one < last && (beside == 0 || has_second))
-            visit(loaded[one][beside], spots.spot(one, beside));
+        for (int second = 0; second < 2; ++second)
+          if (k + one < last && (second == 0 || has_second))
+            visit(loaded[one][second], spots.spot(one, second * row_of_block<volume>));
     };
     for_points([&](auto& has, Spot const& at) { has = step.load(at); });
     for_points(
@@ -262,8 +276,8 @@ template <bool volume, class Step>
 __global__ void __launch_bounds__(threads_of_columns)
     points_kernel(__grid_constant__ Step const step, int piece, bool halves) {
   Column const column(piece, step.level.count[volume ? 2 : 1]);
-  int const i = column.x, j = column.across;
-  if (2 * i >= step.level.count[0] || (volume && j >= step.level.count[1])) return;
+  int const i = first_of_columns<volume>(), j = column.across;
+  if (i >= step.level.count[0] || (volume && j >= step.level.count[1])) return;
   for_columns<volume>(step, i, j, column.first, column.last, halves,
                       [](auto const& result) { result(); });
 }
@@ -273,9 +287,9 @@ __global__ void __launch_bounds__(threads_of_columns)
     sum_points_kernel(__grid_constant__ Step const step, int piece, int before, bool halves,
                       Summed* sums) {
   Column const column(piece, before + step.level.count[volume ? 2 : 1]);
-  int const i = column.x, j = column.across;
+  int const i = first_of_columns<volume>(), j = column.across;
   Summed own;
-  if (2 * i < step.level.count[0] && (!volume || j < step.level.count[1]))
+  if (i < step.level.count[0] && (!volume || j < step.level.count[1]))
     for_columns<volume>(step, i, j, max(column.first - before, 0), column.last - before, halves,
                         [&](auto const& result) { own = own + result(); });
   join_block(
@@ -287,9 +301,9 @@ template <bool volume, class Step>
 __global__ void __launch_bounds__(threads_of_columns)
     find_points_kernel(__grid_constant__ Step const step, int piece, bool halves, Found* largest) {
   Column const column(piece, step.level.count[volume ? 2 : 1]);
-  int const i = column.x, j = column.across;
+  int const i = first_of_columns<volume>(), j = column.across;
   FoundTwice own;
-  if (2 * i < step.level.count[0] && (!volume || j < step.level.count[1]))
+  if (i < step.level.count[0] && (!volume || j < step.level.count[1]))
     for_columns<volume>(step, i, j, column.first, column.last, halves,
                         [&](auto const& result) { raise(own, result()); });
   auto const larger = [](FoundTwice a, FoundTwice const& b) {
@@ -310,16 +324,18 @@ template <class Step>
 Columns columns_of(Step const& step, bool in_pairs = false) {
   auto const [x, y, z] = step.extent();
   int const width = in_pairs ? (x + 1) / 2 : x;
-  return step.a.dims == 3 ? Columns::in_blocks(64, 4, width, y, z)
-                          : Columns::in_blocks(256, 1, width, 1, y);
+  return step.a.dims == 3 ? Columns::in_blocks(row_of_block<true>, 4, width, y, z)
+                          : Columns::in_blocks(row_of_block<false>, 1, width, 1, y);
 }
 
 /// Of products.
 template <class Step>
 Columns product_columns_of(Step const& step) {
   auto const [x, y, z] = step.extent();
-  return goes_by_tiles(step.a) ? Columns::in_blocks(tile_width, tile_rows, x, y, z)
-                               : columns_of(step);
+  if (!goes_by_tiles(step.a)) return columns_of(step);
+  auto columns = Columns::in_blocks(tile_width, tile_rows, x, y, z);
+  columns.block.y = tile_rows / 2;
+  return columns;
 }
 
 /// Those of sums. Pieces are as long as those of the whole grid, and begin at planes whose numbers are

@@ -43,6 +43,13 @@ std::vector<double> flat(std::vector<std::array<double, 3>> const& triples) {
   return numbers;
 }
 
+/// Whether of so many unknowns every second one is kept, from the second one on, and none at the end.
+bool keeps_every_second(std::vector<int> const& kept, int unknowns) {
+  for (std::size_t k = 0; k < kept.size(); ++k)
+    if (kept[k] != 2 * static_cast<int>(k) + 1) return false;
+  return 2 * static_cast<int>(kept.size()) + 1 == unknowns;
+}
+
 }  // namespace
 
 int places_of_half(int points, std::int64_t of_level) {
@@ -97,6 +104,8 @@ void Hierarchy<S>::lay_out(Levels const& plan, Shares const* shares, int rank) {
       level.smooths += plan.changes[l][i];
     level.doubles = level.alike && !row.periodic && level.count[0] % 2 == 1 &&
                     l < plan.changes.size() && plan.changes[l][0];
+    level.doubles_across = level.count[2] > 1 && l < plan.changes.size() && plan.changes[l][1] &&
+                           keeps_every_second(plan.transfers[l][1].kept, level.count[1]);
     level.half = places_of_half(level.count[0], level.size());
     level.by_columns = has_columns(level);
     if (shares != nullptr && shares->is_cut(l)) {
@@ -205,6 +214,10 @@ void Hierarchy<S>::keep(Stream& stream, Stored<S> const& from, int dims, bool re
     level.face[axis] = step.face[axis] = zeros(stream, stored_, (rows + more) * level.line);
   }
   each(stream, step);
+  if (stream.backend() != Backend::cuda || !can_march_stored(level)) return;
+  S* const reciprocal = zeros(stream, reciprocals_, level.colour);
+  each(stream, KeepReciprocals<S>{level, reciprocal});
+  level.reciprocal = reciprocal;
 }
 
 template <class S>
@@ -243,12 +256,18 @@ void Hierarchy<S>::store(Stream& stream, poisson::Equation<T> const& equation, L
       bool const is_cut = l < gathering_.size() && axis == slowest_;
       if (!changes && !is_cut) continue;
       StoreWeights<S> weights{now.view, axis, nullptr, nullptr};
+      Buffer<float> left, right;
       if (changes) {
         auto const [x, y, z] = now.view.extent();
         std::int64_t const points = std::int64_t{x} * y * z;
-        level.weight_left[axis] = weights.left = zeros(stream, weights_, points);
-        level.weight_right[axis] = weights.right = zeros(stream, weights_, points);
+        left = {stream, MemorySpace::device, static_cast<std::size_t>(points)};
+        right = {stream, MemorySpace::device, static_cast<std::size_t>(points)};
+        weights.left = left.data();
+        weights.right = right.data();
         each(stream, weights);
+        Weight* const kept = zeros(stream, weights_, points);
+        each(stream, KeepWeights{{x, y, z}, weights.left, weights.right, kept});
+        level.weight[axis] = kept;
       }
       Stored<S> like = now.view;
       like.count[axis] = levels_[l + 1].count[axis];

@@ -77,7 +77,8 @@ class Hierarchy {
   Buffer<S> of_modes_;         // tables of the modes
   Separable<S> modes_;
   std::vector<Buffer<Coefficient>> stored_;  // faces and masses
-  std::vector<Buffer<float>> weights_;       // of interpolation
+  std::vector<Buffer<Weight>> weights_;      // of interpolation
+  std::vector<Buffer<S>> reciprocals_;       // of diagonals
   std::vector<Buffer<S>> exact_;             // where there is one level alone
   Buffer<S> inverse_;
 };

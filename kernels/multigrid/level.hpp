@@ -23,6 +23,27 @@ struct Coefficient {
   }
 };
 
+/// What a point between kept ones takes of the one on its left and of the one on its right, in steps of
+/// 2⁻¹⁵. Where nothing else draws at it both come to 1, so that what is constant stays so; what is lost is at
+/// most 2⁻¹⁶ of the energy of a step from the one to the other, whatever the faces' ratio.
+struct Weight {
+  std::uint16_t left = 0, right = 0;
+
+  Weight() = default;
+  GRIDSTRIDE_HOST_DEVICE Weight(float of_left, float of_right) {
+    auto const steps = [](float share) {
+      return share > 0 ? static_cast<int>(share * 32768 + 0.5f) : 0;
+    };
+    int const of_both = steps(of_left + of_right), own = steps(of_left);
+    left = static_cast<std::uint16_t>(own);
+    right = static_cast<std::uint16_t>(of_both > own ? of_both - own : 0);
+  }
+  /// On side 0 or 1. By bits: to convert would take as long as the rest of what is done with it.
+  GRIDSTRIDE_HOST_DEVICE float of(int side) const {
+    return __builtin_bit_cast(float, 0x43800000u | (side == 0 ? left : right)) - 256.0f;
+  }
+};
+
 /// How an axis goes to the next coarser level: `Transfer` of coarsening.hpp in device memory.
 template <class S>
 struct TransferView {
@@ -48,6 +69,7 @@ struct Level {
   bool periodic[3];
   bool alike;           ///< equations along the first axis are, but for given ends
   bool doubles;         ///< so, and of that axis every second unknown is kept, from the second on
+  bool doubles_across;  ///< the same of the second axis of three
   bool seam[3];         ///< periodic with an odd number of points: ends are of the same colour
   bool by_columns;      ///< whether a GPU goes by columns of points, of a window as of the whole
   int half;             ///< places of a colour in a row, some of which may be no points' and hold 0
@@ -60,12 +82,14 @@ struct Level {
   S const *lower[3], *upper[3], *sum[3];
   S reaction;
   Coefficient const *face[3], *mass;  ///< the latter null: 0
+  /// 1/diagonal at the places of the first colour, 0 where that is 0: where a GPU goes by columns, else null.
+  S const* reciprocal;
   int line;
   /// The same as they were found, without gaps; of the only level, which textbooks' methods have.
   S const *exact_face[3], *exact_mass;
   TransferView<S> transfer[3];
   /// Of the stored form, axis by axis; null: no change.
-  float const *weight_left[3], *weight_right[3];
+  Weight const* weight[3];
   S *u, *f, *r;
 
   GRIDSTRIDE_HOST_DEVICE bool is_stored() const { return face[0] != nullptr; }
@@ -319,9 +343,9 @@ struct Weights {
     int const at = axis == 0 ? x : axis == 1 ? y : z;
     auto const& transfer = fine.transfer[axis];
     if (!fine.is_stored()) return side == 0 ? transfer.to_left[at] : transfer.to_right[at];
-    float const* const stored = side == 0 ? fine.weight_left[axis] : fine.weight_right[axis];
+    Weight const* const stored = fine.weight[axis];
     if (stored == nullptr || is_kept(axis, at)) return side == 0 ? S{1} : S{0};
-    return stored[point(axis, x, y, z)];
+    return stored[point(axis, x, y, z)].of(side);
   }
   /// Of the fine point `step` (−1, 0, 1) from the kept one along an axis: where it is, or −1 where
   /// it takes nothing of that.

@@ -122,22 +122,25 @@ std::size_t solver_bytes(Backend backend, Grid const& grid, poisson::Sides const
     };
     auto const points_of_level = static_cast<std::int64_t>(count[0] * count[1] * count[2]);
     part.take_window(l, count);
-    numbers += 3 * 2 * places_of_half(static_cast<int>(count[0]), points_of_level) * count[1] *
-               count[2];  // u, f and r
+    double const of_colour =
+        places_of_half(static_cast<int>(count[0]), points_of_level) * count[1] * count[2];
+    numbers += 3 * 2 * of_colour;  // u, f and r
     if (!fields) continue;
+    if (backend == Backend::cuda) numbers += of_colour;  // reciprocals
     // What is kept of them has a quarter of the size, in rows of up to fifteen places more; an only
-    // level keeps them. Weights are two of half the size.
+    // level keeps them. Weights are two of half the size, and of an eighth as they are kept.
     double now = equations();
     later += 0.25 * now * (1 + 15 / count[0]);
     meanwhile = std::max(meanwhile, later + now);
     if (one_level) later += now;
     for (std::size_t i = 0; i < 3 && l < plan.changes.size(); ++i) {
       if (!plan.changes[l][i] && !part.is_cut(l, i)) continue;
-      if (plan.changes[l][i]) later += points();
+      double const weights = plan.changes[l][i] ? points() : 0;
+      later += 0.5 * weights;
       count[i] = plan.axes[l + 1][i].unknowns();
       if (part.is_cut(l, i)) part.take_window(l + 1, count);
       double const next = equations();
-      meanwhile = std::max(meanwhile, later + now + next);
+      meanwhile = std::max(meanwhile, later + now + next + weights);
       now = next;
     }
   }

@@ -262,13 +262,13 @@ struct SumAlongBefore {
   }
 };
 
-/// p = z + β·p, where β is 0 z.
+/// p = z + β·p, where β is 0 z. Of the first direction there is no `along`, and nothing in p.
 template <class T, class S>
 struct TakeDirection {
   poisson::Operator<T> a;
   Level<S> level;
   S* p;
-  Along const* along;
+  Along const* along;  ///< may be null
   struct Loaded {
     S z, p;
     double beta;
@@ -276,8 +276,8 @@ struct TakeDirection {
   GRIDSTRIDE_HOST_DEVICE Extent extent() const { return points_of(level); }
   GRIDSTRIDE_HOST_DEVICE Spot spot(int i, int j, int k) const { return spot_of(a, level, i, j, k); }
   GRIDSTRIDE_HOST_DEVICE Loaded load(Spot const& at) const {
-    double const beta = along->beta;
-    return {level.u[at.level], beta == 0 ? S{0} : p[at.grid], beta};
+    if (along == nullptr) return {level.u[at.level], S{0}, 0};
+    return {level.u[at.level], p[at.grid], along->beta};
   }
   GRIDSTRIDE_HOST_DEVICE void finish(Spot const& at, Loaded const& has) const {
     p[at.grid] = static_cast<S>(has.beta == 0 ? double{has.z} : has.z + has.beta * has.p);
@@ -318,14 +318,15 @@ struct Advance {
   Along const* along = nullptr;
   struct Loaded {
     S p;
-    double u;
+    double u, alpha;
   };
   GRIDSTRIDE_HOST_DEVICE Extent extent() const { return points; }
   GRIDSTRIDE_HOST_DEVICE Spot spot(int i, int j, int k) const { return {places(i, j, k), 0, 1}; }
-  GRIDSTRIDE_HOST_DEVICE Loaded load(Spot const& at) const { return {p[at.grid], u[at.grid]}; }
+  GRIDSTRIDE_HOST_DEVICE Loaded load(Spot const& at) const {
+    return {p[at.grid], u[at.grid], along == nullptr ? 1.0 : along->alpha};
+  }
   GRIDSTRIDE_HOST_DEVICE Found finish(Spot const& at, Loaded const& has) const {
-    double const alpha = along == nullptr ? unit : along->alpha * unit;
-    double const change = alpha * has.p, sum = has.u + change;
+    double const change = has.alpha * unit * has.p, sum = has.u + change;
     u[at.grid] = sum;
     return {poisson::bits_of_magnitude(change), poisson::bits_of_magnitude(sum)};
   }
@@ -355,8 +356,7 @@ struct AdvanceWithResidual {
   }
   GRIDSTRIDE_HOST_DEVICE FoundTwice finish(Spot const& at, Loaded const& has) const {
     double const volume = level.is_stored() ? at.share : 1.0;
-    double const residual =
-        (volume == 1 ? double{has.f} : has.f / volume) - advance.along->alpha * has.q;
+    double const residual = (volume == 1 ? double{has.f} : has.f / volume) - has.of_u.alpha * has.q;
     level.f[at.level] = static_cast<S>(residual * volume);
     return {{{poisson::bits_of_magnitude(residual * reciprocal_unit), 0},
              advance.finish(at, has.of_u)}};

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include "kernels/poisson/point.hpp"
 
@@ -99,70 +100,26 @@ class ColumnProduct {
   Value before_, here_, behind_, ahead_{};
 };
 
-constexpr int tile_width = 64, tile_rows = 8, threads_of_tile = tile_width * tile_rows;
+/// Of a tile a thread has two points, one behind the other.
+constexpr int tile_width = 64, tile_rows = 8, threads_of_tile = tile_width * tile_rows / 2;
 
 /// Of a volume with a field a all of whose sides are given: all neighbours are in the arrays.
 template <class T>
 bool goes_by_tiles(poisson::Operator<T> const& a) {
   if (a.dims != 3 || a.diffusivities == nullptr) return false;
+  if (a.stride[2] > std::numeric_limits<int>::max()) return false;  // places in a plane are int
   for (int axis = 0; axis < 3; ++axis)
     for (int side = 0; side < 2; ++side)
       if (a.side[axis][side] != poisson::Rule::dirichlet) return false;
   return true;
 }
 
-/// u and a of a column of points, one plane after the other; what lies on a side counts as 0.
-template <class T, class U>
-class ColumnValues {
- public:
-  struct Value {
-    U u;
-    T a;
-  };
-  /// Of the column so far behind the first unknowns in a row and across rows, or the last one that there
-  /// is; from a plane on.
-  __device__ ColumnValues(poisson::Operator<T> const& a, U const* u, int x, int y, int k) {
-    std::int64_t const last_x = a.points[0] - 1, last_y = a.points[1] - 1;
-    std::int64_t const i = min(a.first[0] + x, last_x), j = min(a.first[1] + y, last_y);
-    is_given_ = i == 0 || j == 0 || i == last_x || j == last_y;
-    place_ = i + j * a.stride[1] + (a.first[2] + k) * a.stride[2];
-    u_ = u + place_;
-    field_ = a.diffusivities + place_;
-    over_plane_ = a.stride[2];
-    auto const within = [&](std::int64_t plane) {
-      return static_cast<int>(max(std::int64_t{-2}, min(plane, std::int64_t{1 << 30})));
-    };
-    to_first_ = within(a.first[2] + k);
-    to_last_ = within(a.points[2] - 1 - a.first[2] - k);
-  }
-  __device__ bool is_given() const { return is_given_; }
-  __device__ std::int64_t place() const { return place_; }
-  /// So many planes from here.
-  __device__ Value value(int on) const {
-    bool const given = is_given_ || to_first_ + on == 0 || to_last_ == on;
-    std::int64_t const distance = on * over_plane_;
-    return {given ? U{0} : u_[distance], field_[distance]};
-  }
-  __device__ void go_on() {
-    place_ += over_plane_;
-    u_ += over_plane_;
-    field_ += over_plane_;
-    ++to_first_;
-    --to_last_;
-  }
-
- private:
-  U const* u_;
-  T const* field_;
-  std::int64_t place_, over_plane_;
-  int to_first_, to_last_;  ///< planes from the grid's first one, and to its last
-  bool is_given_;
-};
-
 /// A·u of such an equation at the unknowns of a block's columns, from plane `first` to before `last`.
 /// Of a plane u and a of the tile, and of what is around it, lie in shared memory; what lies before and
-/// behind is in registers, and is asked for two planes ahead. `ask(k, place)` is what a point needs
-/// besides, a plane ahead; `take(k, place, A·u, u, that)` is called in the order of planes.
+/// behind is in registers, and is asked for two planes ahead. `ask(k, plane, r, in_plane)` is what a point
+/// of row r of the thread's two needs besides, a plane ahead; `take(k, plane, r, in_plane, A·u, u, that)` is
+/// called in the order of planes. A point lies in_plane behind a plane's beginning in the grid's arrays.
+/// What has been asked for stays in its type until it is used: to convert it would be to wait for it.
 template <class T, class U, class Ask, class Take>
 __device__ void for_tile(poisson::Operator<T> const& a, U const* u, int first, int last,
                          Ask const& ask, Take const& take) {
@@ -170,61 +127,110 @@ __device__ void for_tile(poisson::Operator<T> const& a, U const* u, int first, i
   constexpr int around = 2 * (tile_width + tile_rows);
   __shared__ double values[2 * size];
   __shared__ T fields[2 * size];
-  int const x = static_cast<int>(threadIdx.x), y = static_cast<int>(threadIdx.y);
-  int const thread = y * tile_width + x;
+  int const x = static_cast<int>(threadIdx.x), y = 2 * static_cast<int>(threadIdx.y);
+  int const thread = static_cast<int>(threadIdx.y) * tile_width + x;
   // Points around the tile, a thread each: two rows of them, and two columns.
   bool const has_edge = thread < around, in_row = thread < 2 * tile_width;
   int const beyond = thread - 2 * tile_width;
   int const edge_x = in_row ? x : beyond % 2 == 0 ? -1 : tile_width;
   int const edge_y = in_row ? (thread < tile_width ? -1 : tile_rows) : has_edge ? beyond / 2 : 0;
-  int const at_x = static_cast<int>(blockIdx.x) * tile_width,
-            at_y = static_cast<int>(blockIdx.y) * tile_rows;
-  ColumnValues<T, U> own(a, u, at_x + x, at_y + y, first),
-      edge(a, u, at_x + edge_x, at_y + edge_y, first);
+  // Where they lie in a plane, or the last ones that there are; what lies on a side counts as 0.
+  struct Place {
+    int in_plane;
+    bool is_given;
+  };
+  auto const place_of = [&](int in_row_, int row) -> Place {
+    auto const last_x = static_cast<int>(a.points[0]) - 1,
+               last_y = static_cast<int>(a.points[1]) - 1;
+    int const i = min(
+        static_cast<int>(a.first[0]) + static_cast<int>(blockIdx.x) * tile_width + in_row_, last_x);
+    int const j =
+        min(static_cast<int>(a.first[1]) + static_cast<int>(blockIdx.y) * tile_rows + row, last_y);
+    return {i + j * static_cast<int>(a.stride[1]), i == 0 || j == 0 || i == last_x || j == last_y};
+  };
+  Place const own[2] = {place_of(x, y), place_of(x, y + 1)}, edge = place_of(edge_x, edge_y);
   int at = (y + 1) * pitch + x + 1, edge_at = (edge_y + 1) * pitch + edge_x + 1, to_other = size;
-  bool const is_point = !own.is_given();
 
-  auto const before = own.value(-1);
-  auto here = own.value(0), behind = own.value(1), on_edge = edge.value(0);
+  struct Value {
+    U u;
+    T a;
+  };
+  std::int64_t const stride = a.stride[2];
+  std::int64_t plane = (a.first[2] + first) * stride;
+  // Of planes that are sides: none is further than that from these.
+  int const to_first = static_cast<int>(max(std::int64_t{-3}, -a.first[2])),
+            to_last = static_cast<int>(min(a.points[2] - 1 - a.first[2], std::int64_t{1 << 30}));
+  // So many planes from the one with the number k.
+  auto const value = [&](Place const& place, int k, int on) -> Value {
+    bool const given = place.is_given || k + on == to_first || k + on == to_last;
+    std::int64_t const of_plane = plane + on * stride;
+    return {given ? U{0} : (u + of_plane)[place.in_plane],
+            (a.diffusivities + of_plane)[place.in_plane]};
+  };
   double const weights[3] = {a.weight[0], a.weight[1], a.weight[2]};
-  double here_u = here.u, behind_u = behind.u;
-  double from_before =
-      weights[2] * ((double{here.a} + double{before.a}) * (here_u - double{before.u}));
-  double asked = is_point ? ask(first, own.place()) : 0.0;
+  using Asked = decltype(ask(first, plane, 0, 0));
+  double here_u[2], from_before[2];
+  T here_a[2];
+  Value behind[2], on_edge = value(edge, first, 0);
+  Asked asked[2]{};
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    Value const before = value(own[r], first, -1), here = value(own[r], first, 0);
+    behind[r] = value(own[r], first, 1);
+    here_u[r] = here.u;
+    here_a[r] = here.a;
+    from_before[r] =
+        weights[2] * ((double{here.a} + double{before.a}) * (here_u[r] - double{before.u}));
+    if (!own[r].is_given) asked[r] = ask(first, plane, r, own[r].in_plane);
+  }
   for (int k = first; k < last; ++k) {
-    values[at] = here_u;
-    fields[at] = here.a;
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      values[at + r * pitch] = here_u[r];
+      fields[at + r * pitch] = here_a[r];
+    }
     if (has_edge) {
       values[edge_at] = on_edge.u;
       fields[edge_at] = on_edge.a;
     }
-    typename ColumnValues<T, U>::Value next{};
-    double next_asked = 0;
+    Value next[2]{};
+    Asked next_asked[2]{};
     if (k + 1 < last) {
-      next = own.value(2);
-      if (has_edge) on_edge = edge.value(1);
-      if (is_point) next_asked = ask(k + 1, own.place() + a.stride[2]);
+#pragma unroll
+      for (int r = 0; r < 2; ++r) {
+        next[r] = value(own[r], k, 2);
+        if (!own[r].is_given) next_asked[r] = ask(k + 1, plane + stride, r, own[r].in_plane);
+      }
+      if (has_edge) on_edge = value(edge, k, 1);
     }
     __syncthreads();
-    double const here_a = here.a;
-    double sum = a.reaction_at(own.place()) * here_u;
-    auto const take_axis = [&](double weight, int step) {
-      double const below = (here_a + double{fields[at - step]}) * (here_u - values[at - step]);
-      double const above = (here_a + double{fields[at + step]}) * (values[at + step] - here_u);
-      sum += weight * (below - above);
+    // From a point to the one before it, and from the one behind it to it.
+    auto const flux = [](double of_one, double of_other, double one, double other) {
+      return (of_one + of_other) * (one - other);
     };
-    take_axis(weights[0], 1);
-    take_axis(weights[1], pitch);
-    double const to_behind = weights[2] * ((here_a + double{behind.a}) * (behind_u - here_u));
-    if (is_point) take(k, own.place(), sum + (from_before - to_behind), here_u, asked);
-    from_before = to_behind;
-    here = behind;
-    here_u = behind_u;
-    behind = next;
-    behind_u = next.u;
-    asked = next_asked;
-    own.go_on();
-    edge.go_on();
+    double across[3];
+    across[0] = flux(here_a[0], fields[at - pitch], here_u[0], values[at - pitch]);
+    across[1] = flux(here_a[0], here_a[1], here_u[1], here_u[0]);
+    across[2] = flux(here_a[1], fields[at + 2 * pitch], values[at + 2 * pitch], here_u[1]);
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      int const of_row = at + r * pitch;
+      double const below = flux(here_a[r], fields[of_row - 1], here_u[r], values[of_row - 1]);
+      double const above = flux(here_a[r], fields[of_row + 1], values[of_row + 1], here_u[r]);
+      double const behind_u = behind[r].u;
+      double const to_behind = weights[2] * flux(here_a[r], behind[r].a, behind_u, here_u[r]);
+      double sum = a.reaction_at(plane + own[r].in_plane) * here_u[r];
+      sum += weights[0] * (below - above);
+      sum += weights[1] * (across[r] - across[r + 1]);
+      sum += from_before[r] - to_behind;
+      if (!own[r].is_given) take(k, plane, r, own[r].in_plane, sum, here_u[r], asked[r]);
+      from_before[r] = to_behind;
+      here_u[r] = behind_u;
+      here_a[r] = behind[r].a;
+      behind[r] = next[r];
+      asked[r] = next_asked[r];
+    }
+    plane += stride;
     at += to_other;
     edge_at += to_other;
     to_other = -to_other;

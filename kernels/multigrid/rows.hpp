@@ -115,6 +115,9 @@ void find(Stream& stream, Step const& step, Found* largest) {
   EACH(Eliminate<double>)                              \
   EACH(KeepEquations<float>)                           \
   EACH(KeepEquations<double>)                          \
+  EACH(KeepWeights)                                    \
+  EACH(KeepReciprocals<float>)                         \
+  EACH(KeepReciprocals<double>)                        \
   GRIDSTRIDE_MULTIGRID_PAIR(EACH, TakeDirection)       \
   FIND(Advance<float>)                                 \
   FIND(Advance<double>)                                \

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 
+#include "core/stream.hpp"
 #include "kernels/multigrid/cycle.hpp"
 
 /// Levels of up to two thousand points, which one block has in shared memory. For the family's own files
@@ -81,6 +82,11 @@ Small<S> small_levels(CycleWork<S> const& work, std::size_t most_bytes, IsSmall 
     small.levels[l - first] = work.levels[static_cast<std::size_t>(l)];
   return small;
 }
+
+/// Does what is ordered on levels whose equations are stored, of two colours, that fit in shared memory with
+/// what their points take; else returns false.
+template <class S>
+bool small_stored(Stream&, Orders const&, Small<S> const&);
 
 template <class Value>
 __device__ void copy_all(Value* to, Value const* from, int size) {

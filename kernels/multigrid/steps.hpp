@@ -269,6 +269,35 @@ struct StoreEquations {
   }
 };
 
+/// What points of the first colour are divided by when u begins from 0.
+template <class S>
+struct KeepReciprocals {
+  Level<S> level;
+  S* reciprocal;
+
+  GRIDSTRIDE_HOST_DEVICE Extent extent() const { return colour_of(level); }
+  GRIDSTRIDE_HOST_DEVICE void operator()(int x, int j, int k) const {
+    int const at[3] = {2 * x + ((j + k) & 1), j, k};
+    if (at[0] >= level.count[0]) return;
+    S const diagonal = row_of(level, at).diagonal;
+    reciprocal[(std::int64_t{k} * level.count[1] + j) * level.half + x] =
+        diagonal == 0 ? S{0} : 1 / diagonal;
+  }
+};
+
+/// What transfers have of weights.
+struct KeepWeights {
+  Extent points;
+  float const *left, *right;
+  Weight* weights;
+
+  GRIDSTRIDE_HOST_DEVICE Extent extent() const { return points; }
+  GRIDSTRIDE_HOST_DEVICE void operator()(int i, int j, int k) const {
+    std::int64_t const point = (std::int64_t{k} * points.y + j) * points.x + i;
+    weights[point] = Weight(left[point], right[point]);
+  }
+};
+
 /// What a level has of them.
 template <class S>
 struct KeepEquations {

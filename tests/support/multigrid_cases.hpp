@@ -246,10 +246,12 @@ inline void expect_preconditioner_of_unknowns_alone(Stream& stream) {
   }
 }
 
-/// The same with conjugate directions.
+/// The same with conjugate directions, of the residual that these carry along: what roundings of u leave is in
+/// the last one beyond 10⁻⁸, where a is large.
 inline void expect_conjugate_factor(Stream& stream, Trial const& trial, double most) {
   Options options;
   options.conjugates = true;
+  options.tolerance = 1e-8;
   auto const outcome = cycles_for(stream, trial, options);
   EXPECT_TRUE(outcome.converged);
   EXPECT_LE(outcome.factor(), most)

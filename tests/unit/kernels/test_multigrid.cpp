@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/multigrid/coarsening.hpp"
+#include "kernels/multigrid/level.hpp"
 #include "support/multigrid_cases.hpp"
 #include "support/refusal.hpp"
 #include "support/shared_cycle_cases.hpp"
@@ -59,6 +60,23 @@ TEST(Multigrid, AxesOfAnySizeBecomeCoarser) {
       }
       EXPECT_LE(axis.unknowns(), 1);
     }
+}
+
+/// What is lost of them is at most so much of the energy of a step from 0 to 1 between the points beside:
+/// that is upper·lower/(upper + lower), and an error e of the weights takes (upper + lower)·e².
+TEST(Multigrid, WeightsAreInSmallSteps) {
+  for (double const ratio : {1.0, 1.5, 3.0, 1e2, 4e4, 1e5, 1e7, 1e12})
+    for (double const lower : {1.0, ratio}) {
+      double const upper = lower == 1 ? ratio : 1, both = lower + upper;
+      Weight const weight(static_cast<float>(lower / both), static_cast<float>(upper / both));
+      EXPECT_EQ(weight.of(0) + weight.of(1), 1.0f) << ratio;
+      double const error = weight.of(0) - lower / both;
+      EXPECT_LE(both * error * error, 1.0 / 65536 * (lower * upper / both)) << ratio;
+    }
+  Weight const reacts(0.25f, 0.5f), none(0, 0);
+  EXPECT_EQ(reacts.of(0), 0.25f);
+  EXPECT_EQ(reacts.of(1), 0.5f);
+  EXPECT_EQ(none.of(0) + none.of(1), 0.0f);
 }
 
 TEST(Multigrid, KnownSolutionsComeBack) {

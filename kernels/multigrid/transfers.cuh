@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+
+#include "core/stream.hpp"
+#include "kernels/multigrid/steps.hpp"
+
+/// What goes between large levels whose equations are stored. For the family's own files only.
+namespace gridstride::multigrid {
+
+/// Of what the kernel does not write.
+__device__ inline Weight load_weight(Weight const* source) {
+  return __builtin_bit_cast(Weight, __ldg(reinterpret_cast<unsigned const*>(source)));
+}
+
+/// Which coarse points a fine one lies between along an axis, or -1; where it is kept that is the
+/// first.
+struct Ends {
+  int at[2];
+  bool is_kept;
+
+  template <class S>
+  __device__ static Ends of(TransferView<S> const& transfer, int at) {
+    int const left = __ldg(transfer.left + at);
+    return {{left, __ldg(transfer.right + at)}, left >= 0 && __ldg(transfer.kept + left) == at};
+  }
+  /// What the one on a side counts; `weights` are those at a place.
+  __device__ float weight(Weight const* weights, int side, std::int64_t place) const {
+    if (is_kept || weights == nullptr) return side == 0 ? 1.0f : 0.0f;
+    return load_weight(weights + place).of(side);
+  }
+};
+
+/// The fine points around a coarse one along an axis, or -1.
+struct Around {
+  int at[3];
+  template <class S>
+  __device__ Around(Weights<S> const& weights, int axis, int kept) {
+    for (int a = 0; a < 3; ++a) at[a] = weights.around(axis, kept, a - 1);
+  }
+};
+
+/// What a point around a kept one gives it: `place` is that of the weights.
+__device__ inline float given(Weight const* weights, int around, std::int64_t place) {
+  if (around == 1 || weights == nullptr) return around == 1 ? 1.0f : 0.0f;
+  // What is behind a kept point has it on its left.
+  return load_weight(weights + place).of(around == 0 ? 1 : 0);
+}
+
+/// Whether of rows and of planes' rows every second point is kept, from the second one on.
+template <class S>
+bool doubles_in_planes(Level<S> const& fine) {
+  return fine.doubles && fine.doubles_across;
+}
+
+/// f of the coarser level from values of the first colour, or of both; and u of the finer one: of such
+/// levels.
+template <class S>
+void gather_doubled(Stream&, Level<S> const& fine, Level<S> const& coarse, S const* values,
+                    bool both);
+template <class S>
+void correct_doubled(Stream&, Correct<S> const&);
+
+}  // namespace gridstride::multigrid
