@@ -31,13 +31,12 @@ using namespace resident;
 template <class T>
 void consider(GridPlan<T>& best, TileKernels<T> const& shape, TileCut cut, long long lines,
               int most_rows) {
-  constexpr double cycles_of_exchange = 7000;  // measured on an H200
   cut.rows = static_cast<int>(std::min<long long>(most_rows, lines / cut.depth));
   if (cut.rows < 2) return;  // a tile has at most one of the sides
   auto const of_tile = (lines + cut.rows - 1) / cut.rows + 2 * cut.depth;
   cut.warps = static_cast<int>((of_tile + shape.lines - 1) / shape.lines);
   if (cut.warps > shape.warps) return;
-  double const cycles = cycles_of(shape, cut.warps) + cycles_of_exchange / cut.depth;
+  double const cycles = cycles_of(shape, cut.warps, cut.depth);
   if (best.shape == nullptr || cycles < best.cycles) best = {&shape, cut, cycles};
 }
 

@@ -7,9 +7,8 @@
 // lines, too, with the tiles left and right. They have fewer lines of their own, so that they wait for
 // the other GPU while the others still make steps.
 //
-// Each line that comes has a number beside it, written after it. All GPUs count exchanges from kernel to
-// kernel, so that none takes an old line for a new one, and none has to know of the others when it
-// begins: the first exchange waits for them.
+// All GPUs count exchanges from kernel to kernel, so that none takes an old parcel for a new one, and none
+// has to know of the others when it begins: the first exchange waits for them.
 
 #include "kernels/stencil/resident_grid_plan.cuh"
 
@@ -49,8 +48,9 @@ TileLinesWanted lines_wanted(TileCut const& cut, std::span<SharedLines const> of
 template <class T>
 void consider(GridPlan<T>& best, TileKernels<T> const& shape, TileCut cut,
               std::span<SharedLines const> of_gpus, int most_rows) {
-  // Measured on an H200: of an exchange, and what it takes longer with another GPU.
-  constexpr double cycles_of_exchange = 7000, cycles_across = 7000;
+  // Fitted as those of `cycles_of`: what an exchange takes longer with another GPU, of which tiles that
+  // have less to do make up for the first.
+  constexpr double cycles_across = 700, cycles_always = 280;
   cut.rows = rows_of(cut, of_gpus, most_rows);
   if (cut.rows < 1) return;
   auto const [inner, at_cut] = lines_wanted(cut, of_gpus);
@@ -59,12 +59,11 @@ void consider(GridPlan<T>& best, TileKernels<T> const& shape, TileCut cut,
   };
   cut.warps = warps(std::max(inner, at_cut));
   if (cut.warps > shape.warps) return;
-  double const of_others = cycles_of(shape, warps(at_cut));
-  double const of_inner = inner > 0 ? cycles_of(shape, warps(inner)) : of_others;
-  // Until the next exchange of all, tiles that have less to do make up for it.
-  double const late = std::max(0.0, cycles_across - (of_inner - of_others) * cut.depth);
-  double const cycles =
-      std::max(of_inner, of_others) + late / cut.across + cycles_of_exchange / cut.depth;
+  double const of_others = cycles_of(shape, warps(at_cut), cut.depth);
+  double const of_inner = inner > 0 ? cycles_of(shape, warps(inner), cut.depth) : of_others;
+  double const late =
+      std::max(0.0, cycles_across - (of_inner - of_others) * cut.depth) + cycles_always;
+  double const cycles = std::max(of_inner, of_others) + late / cut.across;
   if (best.shape == nullptr || cycles < best.cycles) best = {&shape, cut, cycles};
 }
 

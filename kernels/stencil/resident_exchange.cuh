@@ -6,79 +6,98 @@
 /// cuda_resident_grid.cu tells how they work.
 namespace gridstride::stencil::resident {
 
-/// Adds lines to a count in memory of all blocks: what the warp has written before is there once they
-/// are counted.
-__device__ inline void add_sent(unsigned* count, unsigned lines) {
+/// Writes a parcel that another block awaits, of this GPU, or (`others`) maybe of another one.
+template <bool others>
+__device__ void put(Parcel* place, Parcel const& parcel) {
 #ifdef __CUDA_ARCH__
-  asm volatile("red.release.gpu.global.add.u32 [%0], %1;" ::"l"(count), "r"(lines) : "memory");
+  auto const [first, second, third] = parcel.at;
+#define GRIDSTRIDE_PUT(scope)                                            \
+  asm volatile(                                                          \
+      "{.reg .b64 low, high;\n.reg .b128 all;\nmov.b64 low, {%1, %2};\n" \
+      "mov.b64 high, {%3, %4};\nmov.b128 all, {low, high};\n"            \
+      "st.relaxed." scope ".global.b128 [%0], all;}" ::"l"(place),       \
+      "r"(first), "r"(second), "r"(third), "r"(parcel.number)            \
+      : "memory")
+  if constexpr (others)
+    GRIDSTRIDE_PUT("sys");
+  else
+    GRIDSTRIDE_PUT("gpu");
+#undef GRIDSTRIDE_PUT
 #else
-  *count += lines;
+  *place = parcel;
 #endif
 }
-__device__ inline unsigned count_sent(unsigned const* count) {
-  unsigned lines;
+template <bool others>
+__device__ Parcel look(Parcel const* place) {
+  Parcel parcel;
 #ifdef __CUDA_ARCH__
-  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(lines) : "l"(count) : "memory");
+  auto& [first, second, third] = parcel.at;
+#define GRIDSTRIDE_LOOK(scope)                                      \
+  asm volatile(                                                     \
+      "{.reg .b64 low, high;\n.reg .b128 all;\n"                    \
+      "ld.relaxed." scope                                           \
+      ".global.b128 all, [%4];\nmov.b128 {low, high}, all;\n"       \
+      "mov.b64 {%0, %1}, low;\nmov.b64 {%2, %3}, high;}"            \
+      : "=r"(first), "=r"(second), "=r"(third), "=r"(parcel.number) \
+      : "l"(place)                                                  \
+      : "memory")
+  if constexpr (others)
+    GRIDSTRIDE_LOOK("sys");
+  else
+    GRIDSTRIDE_LOOK("gpu");
+#undef GRIDSTRIDE_LOOK
 #else
-  lines = *count;
+  parcel = *place;
 #endif
-  return lines;
+  return parcel;
 }
 
-/// Tells another GPU that what was written before a `__threadfence_system` is there.
-__device__ inline void tell_across(unsigned* place, unsigned number) {
-#ifdef __CUDA_ARCH__
-  asm volatile("st.relaxed.sys.global.u32 [%0], %1;" ::"l"(place), "r"(number) : "memory");
-#else
-  *place = number;
-#endif
-}
-__device__ inline unsigned told_across(unsigned const* place) {
-  unsigned number;
-#ifdef __CUDA_ARCH__
-  asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(number) : "l"(place) : "memory");
-#else
-  number = *place;
-#endif
-  return number;
-}
-
-/// The lane, such that what follows from it is found anew for each exchange: steps need the registers.
-__device__ inline int lane_anew() {
-  int lane = lane_index();
-#ifdef __CUDA_ARCH__
-  asm volatile("" : "+r"(lane));
-#endif
-  return lane;
-}
-
-/// How a block trades the points around its tile. A warp stores what others need of its lines into their
-/// boxes, and counts it there; and takes what it needs from its own box once all of it is counted. A
-/// block writes what comes two exchanges later only after it has had the one between, which the block
-/// beside sends after it has used the first, for at least two steps. The same holds of the exchanges with
-/// other GPUs, fewer than the others; in those between, the tiles beside each other have each other's
-/// points also of the lines that are another GPU's.
+/// How a block trades the points around its tile. Warps put what others need of their lines into the
+/// others' boxes, as parcels that tell of which exchange they are. All warps share the parcels in their
+/// block's box, wait for each and leave it in shared memory for the warp that needs it. Where parcels of
+/// strips go and come from is found once.
+///
+/// A block writes what comes two exchanges later only after it has had the one between, which the block
+/// beside sends after it has used the first. The same holds of the exchanges with other GPUs, fewer than
+/// the others; in those between, the tiles beside each other have each other's points also of the lines
+/// that are another GPU's.
 template <class Shape>
 class TileExchange {
   using T = typename Shape::T;
   using Box = TileBox<Shape>;
-  using Lane = typename Box::Lane;
-  using Piece = typename Box::Piece;
   using Points = typename Shape::Points;
+  using Memory = TileMemory<Shape>;
   using Map = TileMap<Shape>;
   using Range = typename Map::Range;
   static constexpr int width = Shape::width, lines = Shape::lines, halo_lanes = Shape::halo_lanes;
-  static constexpr int columns_around = 3;
-  static_assert(!Shape::shared || columns_around * lines <= warp_size);
+  static constexpr int words = Shape::words, words_of_point = words / width;
+  static constexpr unsigned short none = 0xffff, mark = 0x8000;
+  static_assert(Box::set_parcels < mark && Memory::passing_words < mark);
 
  public:
-  __device__ explicit TileExchange(TileMemory<Shape> const& memory)
-      : memory_(memory), map_(memory.map()) {}
+  __device__ explicit TileExchange(Memory const& memory) : memory_(memory), map_(memory.map()) {}
 
+  /// Before the first exchange.
+  __device__ void find_routes() const {
+    for (int round = 0; round < Memory::rounds; ++round) {
+      int const i = round * warp_size + lane_index();
+      memory_.route(warp_index(), 0, round) = way_out(i);
+      memory_.route(warp_index(), 1, round) = way_in(i);
+    }
+    WarpTrade& mine = memory_.trade(warp_index());
+    if (lane_index() > 0) return;
+    for (int side = 0; side < 2; ++side) {
+      mine.has_rim[side] = map_.rim(side).count() > 0;
+      mine.has_halo[side] = map_.halo(side).count() > 0;
+      mine.rounds[side] = static_cast<unsigned char>(rounds(side == 1));
+    }
+  }
   /// Before any block sends; where GPUs share a plane exchanges are counted from kernel to kernel.
-  __device__ void begin() const {
-    for (int i = static_cast<int>(threadIdx.x); i < Box::counts; i += static_cast<int>(blockDim.x))
-      *map_.box(0, 0).count(i) = 0;
+  __device__ void empty_box() const {
+    Parcel* const place = map_.box(0, 0).set(0);
+    for (int i = static_cast<int>(threadIdx.x); i < 2 * Box::set_parcels;
+         i += static_cast<int>(blockDim.x))
+      place[i].number = 0;
   }
 
   /// One that has a number, from 1 on, and where it is `with_others` another one of those with other
@@ -86,216 +105,277 @@ class TileExchange {
   __device__ void trade(Points& u, Exchanges const& number, bool with_others) const {
     send(u, number, with_others);
     __syncwarp();
-    int const tile = lane_anew();
-    bool const has_tile = tile < Box::sides && has(tile);
-    if (has_tile) count(tile);
-    if constexpr (Shape::shared)
-      if (with_others) tell_others(number.across);
-    __syncwarp();
-    if (has_tile) await(tile, number.all);
-    if constexpr (Shape::shared)
-      if (with_others) await_others(number.across);
-    __syncwarp();
-    take(u, number, with_others);
+    receive(number, with_others);
+    __syncthreads();
+    take(u, with_others);
   }
 
  private:
-  /// Whether there is a tile of this GPU beside this one.
-  __device__ bool has(int tile) const {
-    int const row = tile / 3, column = tile % 3;
-    return tile != Box::sides / 2 &&
-           (row == 1 || (map_.halo_lines(row / 2) > 0 && !map_.is_across(row / 2))) &&
-           (column == 1 || map_.has_beside(column / 2));
-  }
+  struct Words {
+    unsigned at[words];
+  };
+
   __device__ bool trades(int side, bool with_others) const {
     return with_others || !map_.is_across(side);
   }
-  /// Counts what the warp has sent to a tile.
-  __device__ void count(int tile) const {
-    int const row = tile / 3;
-    bool const is_beside = row == 1;
-    int const lines_sent = is_beside ? 1 : map_.rim(row / 2).count();
-    unsigned* const counted = map_.counts_there[tile] + (is_beside ? warp_index() : 0);
-    if (lines_sent > 0) add_sent(counted, static_cast<unsigned>(lines_sent));
+  __device__ bool is_own(int lane) const { return lane >= map_.x.left && lane < map_.x.end(); }
+
+  /// Of a line of a strip that goes left or right, or comes from there (`coming`): that between the last
+  /// two columns has as many points more as the last one's lanes begin before its own.
+  __device__ int parcels_of_line(int side, bool coming) const {
+    int const pad = coming == (side == 0) ? (coming ? map_.x.pad : map_.pad_of_right) : 0;
+    return map_.has_beside(side) ? parcels_of(halo_lanes * words + pad * words_of_point) : 0;
   }
-  /// Waits for what the warp needs of a tile.
-  __device__ void await(int tile, unsigned number) const {
-    int const row = tile / 3;
-    bool const is_beside = row == 1;
-    if (!is_beside && map_.halo(row / 2).count() == 0) return;
-    unsigned const* const counted = map_.counts_here[tile] + (is_beside ? warp_index() : 0);
-    unsigned const all = number * (is_beside ? 1 : static_cast<unsigned>(map_.halo_lines(row / 2)));
-    while (static_cast<int>(count_sent(counted) - all) < 0) continue;
+  /// Of all of the warp's lines, in parts of a parcel for each lane.
+  __device__ int rounds(bool coming) const {
+    int const parts = lines * (parcels_of_line(0, coming) + parcels_of_line(1, coming));
+    return (parts + warp_size - 1) / warp_size;
   }
 
-  /// A lane each for the lines of the warp and the tiles of a row.
-  __device__ bool has_column(int column) const {
-    return column == 1 || (column < columns_around && map_.has_beside(column / 2));
+  /// A part of the warp's strips.
+  struct Part {
+    int side, line, number;  // of a line's parcels
+    bool exists;
+  };
+  __device__ Part part(int i, bool coming) const {
+    int const left = lines * parcels_of_line(0, coming), side = i < left ? 0 : 1;
+    int const count = max(parcels_of_line(side, coming), 1), of_side = side == 0 ? i : i - left;
+    int const line = of_side / count, of_tile = warp_index() * lines + line;
+    return {
+        side, line, of_side - line * count,
+        map_.has_beside(side) && line < lines && of_tile >= map_.y.top && of_tile < map_.y.end()};
   }
-  __device__ void tell_others(unsigned number) const {
-    for (int side = 0; side < 2; ++side) {
-      Range const rim = map_.rim(side);
-      if (!map_.is_across(side) || rim.count() == 0) continue;
-      __threadfence_system();
-      int const lane = lane_anew(), column = lane / lines, line = lane % lines;
-      if (has_column(column) && rim.has(line))
-        tell_across(map_.box(2 * side - 1, column - 1)
-                        .number_of_line(1 - side, columns_around - 1 - column, line - rim.from),
-                    number);
-    }
-  }
-  __device__ void await_others(unsigned number) const {
-    for (int side = 0; side < 2; ++side) {
-      Range const halo = map_.halo(side);
-      int const lane = lane_anew(), column = lane / lines, line = lane % lines;
-      if (!map_.is_across(side) || !has_column(column) || !halo.has(line)) continue;
-      unsigned const* const told = map_.box(0, 0).number_of_line(side, column, line - halo.from);
-      while (static_cast<int>(told_across(told) - number) < 0) continue;
-    }
+  static __device__ unsigned short place(int strip, Part const& part) {
+    return static_cast<unsigned short>(strip + part.number);
   }
 
-  /// Of which lines tiles beside each other trade: their own, and what no other GPU sends this time.
-  __device__ Range lines_beside(bool with_others) const {
+  /// Where a parcel goes: left or right, and to the tiles above and below there; and which words these
+  /// are. Lines of another GPU go only where that does not send them.
+  __device__ ushort4 way_out(int i) const {
+    Part const one = part(i, false);
+    ushort4 way = {none, none, none, 0};
+    if (!one.exists) return way;
     auto const& y = map_.y;
-    int const own = y.own_at() - warp_index() * lines;
-    return {own - (trades(0, with_others) ? 0 : y.above),
-            own + y.own + (trades(1, with_others) ? 0 : y.below)};
+    int const side = one.side, of_tile = warp_index() * lines + one.line;
+    bool const is_own_line = of_tile >= y.own_at() && of_tile < y.own_at() + y.own;
+    bool const is_across = !is_own_line && map_.is_across(of_tile < y.own_at() ? 0 : 1);
+    if (is_own_line || is_across)
+      way.x = place(Box::strip(1 - side, of_tile), one) | (is_own_line ? 0 : mark);
+    for (int above = 0; above < 2; ++above) {
+      Range const rim = map_.rim(above);
+      if (!rim.has(one.line)) continue;
+      int const line = one.line - rim.from;
+      (above == 0 ? way.y : way.z) =
+          place(map_.is_across(above) ? Box::corner(1 - above, 1 - side, line)
+                                      : Box::strip(1 - side, map_.first_there[above] + line),
+                one);
+    }
+    int const shift = side == 0 ? map_.x.pad : width - map_.pad_of_right;
+    way.w = static_cast<unsigned short>((side * lines + one.line) * Memory::passing_line +
+                                        shift * words_of_point + one.number * Parcel::words) |
+            (side == 0 ? 0 : mark);
+    return way;
+  }
+  /// Where one comes, another place where another GPU has sent it, and where it is left.
+  __device__ ushort4 way_in(int i) const {
+    Part const one = part(i, true);
+    ushort4 way = {none, none, 0, 0};
+    if (!one.exists) return way;
+    way.x = place(Box::strip(one.side, warp_index() * lines + one.line), one);
+    for (int above = 0; above < 2; ++above) {
+      Range const halo = map_.halo(above);
+      if (map_.is_across(above) && halo.has(one.line))
+        way.y = place(Box::corner(above, one.side, one.line - halo.from), one);
+    }
+    way.z = static_cast<unsigned short>((one.side * lines + one.line) * Memory::passing_line +
+                                        one.number * Parcel::words);
+    return way;
   }
 
   /// First what has the longest way.
   __device__ void send(Points const& u, Exchanges const& number, bool with_others) const {
     if constexpr (Shape::shared)
-      for (int side = 0; side < 2; ++side)
-        if (with_others && map_.is_across(side) && map_.rim(side).count() > 0)
-          send_rows<true>(u, number.across, side, map_.rim(side));
-    for (int side = 0; side < 2; ++side)
-      if (map_.has_beside(side))
-        send_beside(
-            u, side,
-            map_.box(0, 2 * side - 1).set(number.all) + Box::strip(1 - side, warp_index() * lines),
-            lines_beside(with_others));
-    for (int side = 0; side < 2; ++side)
-      if (!map_.is_across(side) && map_.rim(side).count() > 0)
-        send_rows<false>(u, number.all, side, map_.rim(side));
-  }
-
-  /// Sends lines of the warp to the tile above or below, and what those beside it need of them.
-  template <bool across>
-  __device__ void send_rows(Points const& u, unsigned number, int side, Range const& rim) const {
-    auto const& x = map_.x;
-    int const below = 2 * side - 1, lane = lane_index();
-    if (lane >= x.left && lane < x.end()) {
-      Piece* const place = map_.box(below, 0).set(number) + Box::row(1 - side, -rim.from) + lane;
-#pragma unroll
-      for (int l = 0; l < lines; ++l)
-        if (rim.has(l)) Lane::store(place + l * Box::row_line, warp_size, u[l]);
-    }
-    for (int other = 0; other < 2; ++other)
-      if (map_.has_beside(other))
-        send_beside(u, other,
-                    map_.box(below, 2 * other - 1).set(number) +
-                        (across ? Box::corner(1 - side, 1 - other, -rim.from)
-                                : Box::strip(1 - other, map_.first_there[side] - rim.from)),
-                    rim);
-  }
-
-  /// Sends the points that the tile to the left, or to the right, needs of some of the warp's lines.
-  /// Line l goes to `strip` + l·`Box::strip_line`.
-  __device__ void send_beside(Points const& u, int side, Piece* strip, Range const& range) const {
-    auto const& x = map_.x;
-    if ((side == 0 ? x.pad : map_.pad_of_right) > 0) return send_shifted(u, side, strip, range);
-    int const first = side == 0 ? x.left : x.end() - halo_lanes, lane = lane_index() - first;
-    if (lane < 0 || lane >= halo_lanes) return;
-    Piece* const place = strip + lane * Lane::pieces;
-#pragma unroll
-    for (int l = 0; l < lines; ++l)
-      if (range.has(l)) Lane::store(place + l * Box::strip_line, 1, u[l]);
-  }
-
-  /// The same where lanes there begin elsewhere.
-  __device__ void send_shifted(Points const& u, int side, Piece* strip, Range const& range) const {
-    constexpr int line_lanes = TileMemory<Shape>::leaving_line, line_points = line_lanes * width;
-    auto const& x = map_.x;
-    int const first = side == 0 ? x.left : x.end() - halo_lanes - 1, lane = lane_index() - first;
-    Piece* const leaving = memory_.leaving(warp_index());
+      if (with_others) send_rows(u, number.across, true);
+    stage(u);
     __syncwarp();
-    if (lane >= 0 && lane < line_lanes) {
-#pragma unroll
-      for (int l = 0; l < lines; ++l)
-        Lane::store(leaving + (l * line_lanes + lane) * Lane::pieces, 1, u[l]);
-    }
-    __syncwarp();
-    int const shift = side == 0 ? x.pad : width - map_.pad_of_right;
-    int const count = (halo_lanes + (side == 0 ? 0 : 1)) * Lane::pieces;
-    for (int i = lane_anew(); i < lines * Box::strip_line; i += warp_size) {
-      int const l = i / Box::strip_line, number = i % Box::strip_line;
-      if (!range.has(l) || number >= count) continue;
-      T const* const from =
-          reinterpret_cast<T const*>(leaving) + l * line_points + number * Lane::of_piece + shift;
-      struct {
-        T at[Lane::of_piece];
-      } points;
-#pragma unroll
-      for (int e = 0; e < Lane::of_piece; ++e) points.at[e] = from[e];
-      strip[i] = __builtin_bit_cast(Piece, points);
-    }
-  }
-
-  __device__ void take(Points& u, Exchanges const& number, bool with_others) const {
-    Box const here = map_.box(0, 0);
-    Piece const* const own = here.set(number.all);
-    int const first = warp_index() * lines;
-    for (int side = 0; side < 2; ++side) {
-      Range const halo = map_.halo(side);
-      if (halo.count() > 0 && trades(side, with_others))
-        take_row(u, map_.is_across(side) ? here.set(number.across) : own, side, halo);
-    }
-    take_beside(u, own + Box::strip(0, first), own + Box::strip(1, first), {0, lines});
-    if constexpr (Shape::shared)
+    int const last = memory_.trade(warp_anew()).rounds[0];
+    unsigned const* const words_here = memory_.passing(warp_anew(), 0);
+#pragma unroll 1
+    for (int round = 0; round < last; ++round) {
+      ushort4 const way = memory_.route(warp_anew(), 0, round);
+      bool const to_right = (way.w & mark) != 0;
+      unsigned const* const from = words_here + (way.w & ~mark);
+      Parcel parcel = {{from[0], from[1], from[2]}, number.all};
+      int const column = to_right ? 1 : -1;
+      if (way.x != none && !(with_others && (way.x & mark) != 0))
+        put<Shape::shared>(map_.box(0, column).set(number.all) + (way.x & ~mark), parcel);
       for (int side = 0; side < 2; ++side) {
-        Range const halo = map_.halo(side);
-        if (!with_others || !map_.is_across(side) || halo.count() == 0) continue;
-        Piece const* const set = here.set(number.across);
-        take_beside(u, set + Box::corner(side, 0, -halo.from),
-                    set + Box::corner(side, 1, -halo.from), halo);
+        unsigned short const to = side == 0 ? way.y : way.z;
+        if (to == none || !trades(side, with_others)) continue;
+        parcel.number = map_.is_across(side) ? number.across : number.all;
+        put<Shape::shared>(map_.box(2 * side - 1, column).set(parcel.number) + to, parcel);
       }
+    }
+    send_rows(u, number.all, false);
   }
 
-  __device__ void take_row(Points& u, Piece const* set, int side, Range const& halo) const {
-    Piece const* const place = set + Box::row(side, -halo.from) + lane_index();
+  /// Sends lines of the warp to the tiles above and below that are another GPU's, or this one's.
+  __device__ void send_rows(Points const& u, unsigned number, bool across) const {
+    int const lane = lane_anew();
+    if (!is_own(lane)) return;
+    WarpTrade const mine = memory_.trade(warp_anew());
+#pragma unroll 1
+    for (int side = 0; side < 2; ++side) {
+      if (!mine.has_rim[side] || map_.is_across(side) != across) continue;
+      Range const rim = map_.rim(side);
+      Parcel* const place =
+          map_.box(2 * side - 1, 0).set(number) + Box::row(1 - side, -rim.from) + lane;
 #pragma unroll
-    for (int l = 0; l < lines; ++l)
-      if (halo.has(l)) Lane::load_sent(place + l * Box::row_line, warp_size, u[l]);
+      for (int l = 0; l < lines; ++l)
+        if (rim.has(l)) send_lane(place + l * Box::row_line, u[l], number);
+    }
+  }
+  /// Words that are left over have the number, too.
+  static __device__ void send_lane(Parcel* place, T const (&u)[width], unsigned number) {
+    struct {
+      T at[width];
+    } points;
+#pragma unroll
+    for (int e = 0; e < width; ++e) points.at[e] = u[e];
+    auto const all = __builtin_bit_cast(Words, points);
+#pragma unroll
+    for (int p = 0; p < Box::row_parcels; ++p) {
+      Parcel parcel = {{number, number, number}, number};
+#pragma unroll
+      for (int w = 0; w < Parcel::words; ++w)
+        if (p * Parcel::words + w < words) parcel.at[w] = all.at[p * Parcel::words + w];
+      put<Shape::shared>(place + p * warp_size, parcel);
+    }
   }
 
-  /// What has come left and right of some of the warp's lines.
-  __device__ void take_beside(Points& u, Piece const* left, Piece const* right,
-                              Range const& range) const {
+  /// Puts the outermost lanes on both sides where the warp's other lanes find them.
+  __device__ void stage(Points const& u) const {
     auto const& x = map_.x;
-    int const lane = lane_index(), beyond = lane - x.end();
+    int const lane = lane_anew(), right = x.end() - Box::strip_lanes;
+    bool const at_once = right >= x.left + Box::strip_lanes;  // no lane is on both sides
+#pragma unroll 1
+    for (int turn = at_once ? 1 : 0; turn < 2; ++turn) {
+      int const side = at_once ? (lane < right ? 0 : 1) : turn;
+      int const at = lane - (side == 0 ? x.left : right);
+      if (at < 0 || at >= Box::strip_lanes) continue;
+#pragma unroll
+      for (int l = 0; l < lines; ++l) Memory::Line::Lane::store(passing(side, at, l), 1, u[l]);
+    }
+  }
+  __device__ auto* passing(int side, int lane, int line) const {
+    return reinterpret_cast<typename Memory::Line::Piece*>(
+        memory_.passing(warp_anew(), side) + line * Memory::passing_line + lane * words);
+  }
+
+  /// Waits for what comes to the block, each warp for its own strips and for some of the rows.
+  __device__ void receive(Exchanges const& number, bool with_others) const {
+    constexpr int of_strips = 2, all = of_strips + Box::row_parcels;
+    Box const here = map_.box(0, 0);
+    int const above = trades(0, with_others) ? map_.y.above : 0;
+    int const all_rows = above + (trades(1, with_others) ? map_.y.below : 0);
+    int const warps = static_cast<int>(blockDim.x) / warp_size, lane = lane_anew();
+    int const last = memory_.trade(warp_anew()).rounds[1];
+#pragma unroll 1
+    for (int round = 0, row = warp_anew(); round < last || row < all_rows;
+         round += of_strips, row += warps) {
+      Parcel const* places[all];
+      unsigned awaited[all];
+      bool exists[all];
+      unsigned short to[of_strips];
+#pragma unroll
+      for (int k = 0; k < of_strips; ++k) {
+        ushort4 way = {none, none, 0, 0};
+        if (round + k < last) way = memory_.route(warp_anew(), 1, round + k);
+        bool const across = Shape::shared && with_others && way.y != none;
+        exists[k] = way.x != none;
+        awaited[k] = across ? number.across : number.all;
+        places[k] = here.set(awaited[k]) + (exists[k] ? (across ? way.y : way.x) : 0);
+        to[k] = way.z;
+      }
+      int const side = row < above ? 0 : 1, line = side == 0 ? row : row - above;
+      bool const has_row = row < all_rows && is_own(lane);
+#pragma unroll
+      for (int k = of_strips; k < all; ++k) {
+        awaited[k] = map_.is_across(side) ? number.across : number.all;
+        exists[k] = has_row;
+        places[k] = here.set(awaited[k]) +
+                    (has_row ? Box::row(side, line) + (k - of_strips) * warp_size + lane : 0);
+      }
+      Parcel parcels[all];
+      bool lacks = true;
+      while (lacks) {
+#pragma unroll
+        for (int k = 0; k < all; ++k) parcels[k] = look<Shape::shared>(places[k]);
+        lacks = false;
+#pragma unroll
+        for (int k = 0; k < all; ++k)
+          lacks = lacks || (exists[k] && parcels[k].number != awaited[k]);
+          // A load of which not all words are used would be made in parts, at different times.
+#pragma unroll
+        for (int w = words; w < Parcel::words * Box::row_parcels; ++w)
+          lacks =
+              lacks || (has_row && parcels[of_strips + w / Parcel::words].at[w % Parcel::words] !=
+                                       awaited[of_strips]);
+      }
+#pragma unroll
+      for (int k = 0; k < of_strips; ++k) {
+        unsigned* const place = memory_.passing(warp_anew(), 0) + to[k];
+#pragma unroll
+        for (int w = 0; w < Parcel::words; ++w)
+          if (exists[k]) place[w] = parcels[k].at[w];
+      }
+      if (has_row) leave_row(memory_.arrived(side, line), parcels + of_strips);
+    }
+  }
+  __device__ void leave_row(unsigned char* line, Parcel const* parcels) const {
+    Words all;
+#pragma unroll
+    for (int w = 0; w < words; ++w) all.at[w] = parcels[w / Parcel::words].at[w % Parcel::words];
+    struct Points {
+      T at[width];
+    };
+    Memory::Line::store(line, __builtin_bit_cast(Points, all).at);
+  }
+
+  /// What the block has received of the warp's lines.
+  __device__ void take(Points& u, bool with_others) const {
+    auto const& x = map_.x;
+    WarpTrade const mine = memory_.trade(warp_anew());
+    int const lane = lane_anew();
+#pragma unroll 1
+    for (int side = 0; side < 2; ++side) {
+      if (!mine.has_halo[side] || !trades(side, with_others) || !is_own(lane)) continue;
+      Range const halo = map_.halo(side);
+#pragma unroll
+      for (int l = 0; l < lines; ++l)
+        if (halo.has(l)) Memory::Line::load(memory_.arrived(side, l - halo.from), u[l]);
+    }
+    int const beyond = lane - x.end();
     bool const is_left = lane < x.left;
-    Piece const* place = is_left ? left + lane * Lane::pieces : right + beyond * Lane::pieces;
     if (is_left || (beyond >= 0 && beyond < x.right)) {
 #pragma unroll
       for (int l = 0; l < lines; ++l)
-        if (range.has(l)) Lane::load_sent(place + l * Box::strip_line, 1, u[l]);
+        Memory::Line::Lane::load(passing(is_left ? 0 : 1, is_left ? lane : beyond, l), 1, u[l]);
     }
     if (x.left == 0 || x.pad == 0 || lane != x.left) return;
-    // Some points of this lane are beside the own ones.
-    place = left + lane * Lane::pieces;
+      // Some points of this lane are beside the own ones.
 #pragma unroll
     for (int l = 0; l < lines; ++l) {
-      if (!range.has(l)) continue;
       T points[width];
-      Lane::load_sent(place + l * Box::strip_line, 1, points);
+      Memory::Line::Lane::load(passing(0, lane, l), 1, points);
 #pragma unroll
       for (int e = 0; e < width; ++e)
         if (e < x.pad) u[l][e] = points[e];
     }
   }
 
-  TileMemory<Shape> memory_;
-  TileMap<Shape> const& map_;
+  Memory memory_;
+  Map const& map_;
 };
 
 }  // namespace gridstride::stencil::resident

@@ -22,8 +22,21 @@ struct TileShape {
   /// Lines beyond a tile's own.
   static constexpr int most_halo = shared ? most_across * most_depth : most_depth;
   using Points = T[lines][width];
+  /// Of 4 bytes, that a lane has of a line.
+  static constexpr int words = width * static_cast<int>(sizeof(T)) / 4;
   static_assert(lines > 1 && width > 1);
 };
+
+/// The lane and the warp, such that what follows from them is found anew for each exchange: steps need
+/// the registers.
+__device__ inline int anew(int number) {
+#ifdef __CUDA_ARCH__
+  asm volatile("" : "+r"(number));
+#endif
+  return number;
+}
+__device__ inline int lane_anew() { return anew(lane_index()); }
+__device__ inline int warp_anew() { return anew(warp_index()); }
 
 /// The exchanges that a kernel makes are counted: all of them, and those with other GPUs.
 struct Exchanges {
@@ -129,13 +142,6 @@ struct LanePoints {
     for (int p = 0; p < pieces; ++p) all.at[p] = place[p * stride];
     set(all, u);
   }
-  /// What other multiprocessors have written.
-  static __device__ void load_sent(Piece const* place, int stride, T (&u)[width]) {
-    Pieces all;
-#pragma unroll
-    for (int p = 0; p < pieces; ++p) all.at[p] = __ldcg(place + p * stride);
-    set(all, u);
-  }
 
  private:
   static __device__ void set(Pieces const& all, T (&u)[width]) {
@@ -160,43 +166,38 @@ struct WarpLine {
   }
 };
 
+/// What goes from block to block: points, and the number of the exchange that they are of, which come at
+/// once.
+struct alignas(16) Parcel {
+  static constexpr int words = 3;
+  unsigned at[words], number;
+};
+constexpr int parcels_of(int words) { return (words + Parcel::words - 1) / Parcel::words; }
+
 /// Where a block finds what comes to its tile, in two sets, which alternate: strips, the points left
-/// and right of all its lines; and rows, the lines above and below. And how many lines of these have
-/// come. What is left and right of another GPU's lines comes less often, so that it has a place of its
-/// own, and each of these lines the number of the last exchange.
+/// and right of all its lines; and rows, the lines above and below. What is left and right of another
+/// GPU's lines comes less often, so that it has a place of its own.
 template <class Shape>
 struct TileBox {
-  using Lane = LanePoints<typename Shape::T, Shape::width>;
-  using Piece = typename Lane::Piece;
   /// Of a strip: one lane more where the own points do not begin with one.
   static constexpr int strip_lanes = Shape::halo_lanes + 1;
-  static constexpr int strip_line = strip_lanes * Lane::pieces, row_line = warp_size * Lane::pieces;
+  static constexpr int strip_words = strip_lanes * Shape::words;
+  static constexpr int strip_line = parcels_of(strip_words);
+  /// Of a line to the left and to the right, of which one may have a lane more.
+  static constexpr int most_parts = strip_line + parcels_of(Shape::halo_lanes * Shape::words);
+  static constexpr int row_parcels = parcels_of(Shape::words);  // of a lane
+  static constexpr int row_line = warp_size * row_parcels;
   static constexpr int rows_at = 2 * Shape::most_lines * strip_line;
   static constexpr int corners_at = rows_at + 2 * Shape::most_halo * row_line;
   static constexpr int corners = Shape::shared ? 4 * Shape::most_halo * strip_line : 0;
-  static constexpr int set_pieces = corners_at + corners;
-  static constexpr int sides = 9;  // by rows: those of the tile, its corners, and itself
-  /// Of the strip of each warp left and right; of what comes from the rows of tiles above and below; and
-  /// of each line that comes from three tiles of another GPU above and below.
-  static constexpr int lines_at = 2 * Shape::warps + sides;
-  static constexpr int counts = lines_at + (Shape::shared ? 6 * Shape::most_halo : 0);
-  static constexpr std::size_t bytes =
-      2 * set_pieces * sizeof(Piece) + (counts * 4 + 255) / 256 * 256;
+  static constexpr int set_parcels = corners_at + corners;
+  static constexpr int tiles = 9;  // by rows: those around, and the block's own
+  static constexpr std::size_t bytes = (2 * set_parcels * sizeof(Parcel) + 255) / 256 * 256;
 
   std::byte* begin;
 
-  __device__ Piece* set(unsigned number) const {
-    return reinterpret_cast<Piece*>(begin) + number % 2 * set_pieces;
-  }
-  __device__ unsigned* count(int number) const {
-    return reinterpret_cast<unsigned*>(begin + 2 * set_pieces * sizeof(Piece)) + number;
-  }
-  __device__ unsigned* count_of_strip(int side, int warp) const {
-    return count(side * Shape::warps + warp);
-  }
-  __device__ unsigned* count_from(int tile) const { return count(2 * Shape::warps + tile); }
-  __device__ unsigned* number_of_line(int side, int column, int line) const {
-    return count(lines_at + (3 * side + column) * Shape::most_halo + line);
+  __device__ Parcel* set(unsigned number) const {
+    return reinterpret_cast<Parcel*>(begin) + number % 2 * set_parcels;
   }
   static __device__ int strip(int side, int line) {
     return (side * Shape::most_lines + line) * strip_line;
@@ -210,8 +211,7 @@ struct TileBox {
   }
 };
 
-/// What a block's warps look up in shared memory for each exchange. Tiles around it have numbers, by
-/// rows, 4 its own.
+/// What a block's warps look up in shared memory for each exchange.
 template <class Shape>
 struct TileMap {
   using Box = TileBox<Shape>;
@@ -221,10 +221,7 @@ struct TileMap {
   int pad_of_right;    // of the tile to the right
   int first_there[2];  // which of its lines a tile above or below has first of this one's
   bool has_across[2];  // whether the tiles above and below are another GPU's
-  Box boxes[Box::sides];
-  /// Of what is sent to a tile, and comes from it: of one left or right that of the first warp.
-  unsigned* counts_there[Box::sides];
-  unsigned* counts_here[Box::sides];
+  Box boxes[Box::tiles];
 
   __device__ Box box(int below, int right) const { return boxes[(below + 1) * 3 + right + 1]; }
   __device__ bool has_neighbours() const { return y.above + y.below + x.left + x.right > 0; }
@@ -268,23 +265,23 @@ struct TileMap {
                                               static_cast<std::size_t>(other) * Box::bytes};
       }
     }
-    for (int tile = 0; tile < Box::sides; ++tile) {
-      bool const is_beside = tile / 3 == 1, is_left = tile % 3 == 0;
-      counts_there[tile] = is_beside ? boxes[tile].count_of_strip(is_left ? 1 : 0, 0)
-                                     : boxes[tile].count_from(Box::sides - 1 - tile);
-      counts_here[tile] =
-          is_beside ? box(0, 0).count_of_strip(is_left ? 0 : 1, 0) : box(0, 0).count_from(tile);
-    }
   }
 
  private:
   __device__ Range of_warp(int side, int line) const {
-    int const first = line - warp_index() * Shape::lines;
+    int const first = line - warp_anew() * Shape::lines;
     return {first, first + (halo_lines(side) > 0 ? halo_lines(side) : -Shape::most_lines)};
   }
   static __device__ int around(int i, int count) {
     return i < 0 ? i + count : i >= count ? i - count : i;
   }
+};
+
+/// What a warp has to do with exchanges, by sides: those above and below; and how many parcels a lane has
+/// of strips that go, and that come.
+struct WarpTrade {
+  bool has_rim[2], has_halo[2];
+  unsigned char rounds[2];
 };
 
 /// Where things are in a block's shared memory.
@@ -293,13 +290,21 @@ struct TileMemory {
   using T = typename Shape::T;
   using Line = WarpLine<T, Shape::width>;
   using Box = TileBox<Shape>;
-  using Piece = typename Box::Piece;
   static constexpr int border_set = 2 * Shape::warps * Line::bytes;
   static constexpr int derivatives_at = 2 * border_set;
-  static constexpr int leaving_at = derivatives_at + 2 * Line::bytes;
-  static constexpr int leaving_line = Box::strip_lanes + 1;  // lanes
-  static constexpr int leaving_bytes = Shape::lines * leaving_line * Box::Lane::bytes;
-  static constexpr int map_at = leaving_at + Shape::warps * leaving_bytes;
+  static constexpr int arrived_at = derivatives_at + 2 * Line::bytes;
+  static constexpr int passing_at = arrived_at + 2 * Shape::most_halo * Line::bytes;
+  /// Of what goes left and right; parcels may go beyond the end of a line.
+  static constexpr int passing_line = (Box::strip_words + Parcel::words + 2) / 4 * 4;  // words
+  static constexpr int passing_words = 2 * Shape::lines * passing_line;
+  static constexpr int routes_at = passing_at + Shape::warps * passing_words * 4;
+  /// Of a warp's parcels, one for each lane.
+  static constexpr int rounds = (Shape::lines * Box::most_parts + warp_size - 1) / warp_size;
+  static constexpr int routes_of_warp = 2 * rounds * warp_size;
+  static constexpr int trades_at =
+      routes_at + Shape::warps * routes_of_warp * static_cast<int>(sizeof(ushort4));
+  static constexpr int map_at =
+      trades_at + (Shape::warps * static_cast<int>(sizeof(WarpTrade)) + 15) / 16 * 16;
   static constexpr int ends_at = map_at + (static_cast<int>(sizeof(TileMap<Shape>)) + 15) / 16 * 16;
   static constexpr int bytes = ends_at + 2 * Shape::most_lines * static_cast<int>(sizeof(T));
 
@@ -313,9 +318,23 @@ struct TileMemory {
   __device__ unsigned char* derivatives(int side) const {
     return begin + derivatives_at + side * Line::bytes;
   }
-  /// Points of a warp on their way to lanes that begin elsewhere.
-  __device__ Piece* leaving(int warp) const {
-    return reinterpret_cast<Piece*>(begin + leaving_at + warp * leaving_bytes);
+  /// A line that has come from above or below.
+  __device__ unsigned char* arrived(int side, int line) const {
+    return begin + arrived_at + (side * Shape::most_halo + line) * Line::bytes;
+  }
+  /// What a warp sends left (0) or right (1), or has got from there, of its lines.
+  __device__ unsigned* passing(int warp, int side) const {
+    return reinterpret_cast<unsigned*>(begin + passing_at) +
+           (2 * warp + side) * (passing_words / 2);
+  }
+  /// What a lane is to do with a parcel of the warp's strips that goes (0) or comes (1).
+  __device__ ushort4& route(int warp, int coming, int round) const {
+    return reinterpret_cast<ushort4*>(
+        begin +
+        routes_at)[warp * routes_of_warp + (coming * rounds + round) * warp_size + lane_index()];
+  }
+  __device__ WarpTrade& trade(int warp) const {
+    return reinterpret_cast<WarpTrade*>(begin + trades_at)[warp];
   }
   __device__ TileMap<Shape>& map() const {
     return *reinterpret_cast<TileMap<Shape>*>(begin + map_at);

@@ -71,11 +71,13 @@ std::span<TileKernels<T> const> tile_shapes() {
   if constexpr (sizeof(T) == 4) {
     static constexpr TileKernels<T> table[] = {
         tile_kernels<T, shared, 4, 6, 16, 2>(), tile_kernels<T, shared, 4, 10, 16, 2>(),
-        tile_kernels<T, shared, 8, 6, 16, 1>(), tile_kernels<T, shared, 8, 10, 16, 1>()};
+        tile_kernels<T, shared, 8, 6, 16, 1>(), tile_kernels<T, shared, 8, 10, 16, 1>(),
+        tile_kernels<T, shared, 4, 7, 12, 2>()};
     return table;
   } else {
-    static constexpr TileKernels<T> table[] = {tile_kernels<T, shared, 4, 6, 16, 2>(),
-                                               tile_kernels<T, shared, 4, 10, 16, 2>()};
+    static constexpr TileKernels<T> table[] = {
+        tile_kernels<T, shared, 4, 6, 16, 2>(), tile_kernels<T, shared, 4, 10, 16, 2>(),
+        tile_kernels<T, shared, 4, 7, 12, 2>(), tile_kernels<T, shared, 4, 8, 12, 2>()};
     return table;
   }
 }
@@ -88,14 +90,17 @@ struct GridPlan {
   double cycles = 0;  // of a step, as far as one can tell
 };
 
-/// Of what was measured on an H200: instructions of a step, of which few warps do not fill the time that
-/// they take.
+/// Of a step, fitted to what cuts took on an H200: its instructions, of which few warps do not fill the
+/// time that they take, and its share of an exchange within the GPU.
 template <class T>
-double cycles_of(TileKernels<T> const& shape, int warps) {
-  double const of_point = sizeof(T) == 4 ? 8.4 : 20;
+double cycles_of(TileKernels<T> const& shape, int warps, int depth) {
+  constexpr bool is_single = sizeof(T) == 4;
+  constexpr double of_point = is_single ? 10.5 : 23, of_line = 3, of_each = 5;
+  constexpr double of_few = is_single ? 1.7 : 0.5, of_exchange = 4800, of_exchanging_warp = 200;
   int const at_once = (warps + 3) / 4;  // on each scheduler of a multiprocessor
-  double const of_warp = shape.lines * (shape.width * of_point + 5) + 35;
-  return (at_once + 1.2 / (at_once * at_once)) * of_warp + 150;
+  double const of_warp = shape.lines * (shape.width * of_point + of_line) + of_each;
+  return (at_once + of_few / (at_once * at_once)) * of_warp +
+         (of_exchange + of_exchanging_warp * at_once) / depth;
 }
 
 /// The columns of a cut, of which all fill a line of so many points; or none.

@@ -228,25 +228,17 @@ __global__ void __launch_bounds__(warp_size* Shape::warps, 1)
   __syncthreads();
   TileCut const& cut = work.cut;
   TileExchange<Shape> const exchange(memory);
-  TileSteps<Shape> const steps(a, cut.warps, memory);
-  int const warps = cut.warps, warp = warp_index(), first = warp * lines;
   typename Shape::Points u;
-  read_tile(a, memory, first, u);
+  read_tile(a, memory, warp_index() * lines, u);
   Exchanges number = work.before;
+  exchange.find_routes();
   if constexpr (Shape::shared) {
     __syncthreads();  // the first exchange has all else that lies around the tile
   } else {
-    exchange.begin();
-    // Nobody writes u before all have read it, nor counts what it sends before.
+    exchange.empty_box();
+    // Nobody writes u before all have read it, nor sends before all boxes are empty.
     cooperative_groups::this_grid().sync();
   }
-  int const good = good_steps(map, first, work.steps, false);
-  int const good_across = good_steps(map, first, work.steps, true);
-  bool const has_neighbours = map.has_neighbours();
-  // The outermost warps read what is not used.
-  unsigned char* const own = memory.border(warp, 0);
-  unsigned char const* const above = memory.border(max(warp - 1, 0), 1);
-  unsigned char const* const below = memory.border(min(warp + 1, warps - 1), 0);
   int set = 0;
   int left = work.steps, since_across = 0;
   while (true) {
@@ -254,7 +246,16 @@ __global__ void __launch_bounds__(warp_size* Shape::warps, 1)
       bool const with_others = since_across == 0;
       exchange.trade(u, {++number.all, with_others ? ++number.across : number.across}, with_others);
     }
-    int const count = has_neighbours ? min(left, cut.depth) : left;
+    // All this is found anew after each exchange, which needs the registers.
+    int const warps = cut.warps, warp = warp_anew(), first = warp * lines;
+    TileSteps<Shape> const steps(a, warps, memory);
+    int const good = good_steps(map, first, work.steps, false);
+    int const good_across = good_steps(map, first, work.steps, true);
+    // The outermost warps read what is not used.
+    unsigned char* const own = memory.border(warp, 0);
+    unsigned char const* const above = memory.border(max(warp - 1, 0), 1);
+    unsigned char const* const below = memory.border(min(warp + 1, warps - 1), 0);
+    int const count = map.has_neighbours() ? min(left, cut.depth) : left;
 #pragma unroll 1
     for (int s = 0; s < count; ++s) {
       Line::store(own + set, u[0]);
@@ -275,7 +276,7 @@ __global__ void __launch_bounds__(warp_size* Shape::warps, 1)
       exchange.trade(u, {++number.all, 0}, false);
     }
   }
-  write_tile<Shape>(a, map, first, u);
+  write_tile<Shape>(a, map, warp_index() * lines, u);
 }
 
 }  // namespace gridstride::stencil::resident
