@@ -265,6 +265,7 @@ void Hierarchy<S>::store(Stream& stream, poisson::Equation<T> const& equation, L
         weights.left = left.data();
         weights.right = right.data();
         each(stream, weights);
+        if (l < gathering_.size()) shared->complete(stream, l, weights);
         Weight* const kept = zeros(stream, weights_, points);
         each(stream, KeepWeights{{x, y, z}, weights.left, weights.right, kept});
         level.weight[axis] = kept;

@@ -73,23 +73,41 @@ RankPieces::Pieces SharedEquations<S>::pieces(std::size_t level, Stored<S> const
 }
 
 template <class S>
-void SharedEquations<S>::exchange(Stream& stream, std::size_t level, Stored<S> const& held) {
+template <class Pieces>
+void SharedEquations<S>::exchange(Stream& stream, std::size_t level, Pieces const& pieces) {
   Window const own = shares_.window(level, rank_);
   std::array<RankPieces::Pieces, 2> sent, received;
   if (own.first < own.own_first) {
-    sent[0] = pieces(level, held, own.own_first, own.own_first + shares_.beside, true);
-    received[0] = pieces(level, held, own.first, own.own_first, false);
+    sent[0] = pieces(own.own_first, own.own_first + shares_.beside, true);
+    received[0] = pieces(own.first, own.own_first, false);
   }
   if (own.end > own.own_end) {
-    sent[1] = pieces(level, held, own.own_end - shares_.wanted_above(own), own.own_end, false);
-    received[1] = pieces(level, held, own.own_end, own.end, true);
+    sent[1] = pieces(own.own_end - shares_.wanted_above(own), own.own_end, false);
+    received[1] = pieces(own.own_end, own.end, true);
   }
   ways_.exchange(stream, sent, received);
 }
 
 template <class S>
+void SharedEquations<S>::complete(Stream& stream, std::size_t level,
+                                  StoreWeights<S> const& weights) {
+  std::int64_t const plane = plane_of(weights.fine, shares_.axis, masses);
+  int const before = shares_.window(level, rank_).first;
+  exchange(stream, level, [&](int first, int end, bool) {
+    RankPieces::Pieces both;
+    for (float* const side : {weights.left, weights.right})
+      both.push_back(std::as_writable_bytes(std::span(
+          side + (first - before) * plane, static_cast<std::size_t>((end - first) * plane))));
+    return both;
+  });
+}
+
+template <class S>
 void SharedEquations<S>::complete(Stream& stream, std::size_t level, Stored<S> const& held) {
-  if (shares_.is_cut(level)) return exchange(stream, level, held);
+  if (shares_.is_cut(level))
+    return exchange(stream, level, [&](int first, int end, bool with_end) {
+      return pieces(level, held, first, end, with_end);
+    });
   std::vector<RankPieces::Pieces> of_ranks;
   for (int rank = 0; rank < shares_.ranks(); ++rank) {
     Window const theirs = shares_.window(level, rank);

@@ -30,11 +30,16 @@ class SharedEquations {
   Stored<S> own(std::size_t level, Stored<S> held) const;
   /// Queues that a rank has all that it holds of such a level, after it has made its own.
   void complete(Stream& stream, std::size_t level, Stored<S> const& held);
+  /// The same of the weights of a level that is cut, which a rank has of its own planes: what they are
+  /// found from lies beside.
+  void complete(Stream& stream, std::size_t level, StoreWeights<S> const& weights);
 
  private:
   RankPieces::Pieces pieces(std::size_t level, Stored<S> const& held, int first, int end,
                             bool with_end) const;
-  void exchange(Stream& stream, std::size_t level, Stored<S> const& held);
+  /// Of a level that is cut, `pieces(first, end, with_end)` between ranks.
+  template <class Pieces>
+  void exchange(Stream& stream, std::size_t level, Pieces const& pieces);
 
   Shares const& shares_;
   int rank_;

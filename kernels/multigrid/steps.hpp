@@ -230,6 +230,10 @@ struct Stored {
   GRIDSTRIDE_HOST_DEVICE S upper(int axis, int const (&at)[3]) const {
     return face[axis][face_place(count, axis, at) + face_stride(count, axis)];
   }
+  /// The one on a side, 0 or 1.
+  GRIDSTRIDE_HOST_DEVICE S at_side(int axis, int side, int const (&at)[3]) const {
+    return side == 0 ? lower(axis, at) : upper(axis, at);
+  }
   /// Where what is on the other side of a face is a point, that is; else −1.
   GRIDSTRIDE_HOST_DEVICE int beside(int axis, int at, int step) const {
     int const next = at + step, last = count[axis] - 1;
@@ -322,8 +326,10 @@ struct KeepEquations {
 };
 
 /// How much points take of their neighbours along an axis, for those between kept ones: what makes
-/// their equation along the axis hold, with the faces on both sides alone, or where the mass is more
-/// than those with the mass too.
+/// their equation along the axis hold, with the faces on both sides, or where the mass is more than
+/// those with the mass too. In the place of a face stands what goes the long way round, over a neighbour
+/// along another axis and the one beside that, where that is more: at an edge of a box with a large a
+/// points hang on it by that alone, and of their neighbours those on one side do.
 template <class S>
 struct StoreWeights {
   Stored<S> fine;
@@ -331,19 +337,50 @@ struct StoreWeights {
   float *left, *right;
 
   GRIDSTRIDE_HOST_DEVICE Extent extent() const { return fine.extent(); }
+  /// Between a point and the next one on a side; three faces in a row count as one.
+  GRIDSTRIDE_HOST_DEVICE S coupling(int const (&at)[3], int side) const {
+    S most = fine.at_side(axis, side, at);
+    int next[3] = {at[0], at[1], at[2]};
+    next[axis] = fine.beside(axis, at[axis], side == 0 ? -1 : 1);
+    for (int other = 0; other < 3; ++other) {
+      if (other == axis || fine.face[other] == nullptr) continue;
+      for (int way = 0; way < 2; ++way) {
+        int round[3] = {at[0], at[1], at[2]};
+        round[other] = fine.beside(other, at[other], way == 0 ? -1 : 1);
+        if (round[other] < 0) continue;
+        S const away = fine.at_side(other, way, at);
+        S const back = next[axis] < 0 ? away : fine.at_side(other, way, next);
+        S const in_row = 1 / (1 / away + 1 / fine.at_side(axis, side, round) + 1 / back);
+        most = in_row > most ? in_row : most;
+      }
+    }
+    return most;
+  }
   GRIDSTRIDE_HOST_DEVICE void operator()(int i, int j, int k) const {
     int const at[3] = {i, j, k};
     std::int64_t const point = fine.point(at);
-    S const lower = fine.lower(axis, at), upper = fine.upper(axis, at), mass = fine.mass[point];
-    S const both = lower + upper, sum = mass > both ? both + mass : both;
-    left[point] = sum == 0 ? 0.0f : static_cast<float>(lower / sum);
-    right[point] = sum == 0 ? 0.0f : static_cast<float>(upper / sum);
+    S const both = fine.lower(axis, at) + fine.upper(axis, at), mass = fine.mass[point];
+    S const lower = coupling(at, 0), upper = coupling(at, 1), sum = lower + upper;
+    float to_left = sum == 0 ? 0.0f : static_cast<float>(lower / sum);
+    float to_right = sum == 0 ? 0.0f : 1.0f - to_left;
+    if (sum != 0) to_left = 1.0f - to_right;  // constants stay what they are, in every digit
+    if (mass > both) {
+      float const share = static_cast<float>(both / (both + mass));
+      to_left *= share, to_right *= share;
+    }
+    left[point] = to_left;
+    right[point] = to_right;
   }
 };
 
 /// The equations of a level that is coarser along an axis. Between kept points the faces lower and
-/// upper in a row leave lower·upper/(lower + upper (+ mass)); the mass of what stood between, and its
-/// faces along the other axes, go to both sides by its weights.
+/// upper in a row leave lower·upper/(lower + upper (+ mass)); the mass of what stood between goes to
+/// both sides by its weights, and so do its faces along the other axes, as far as both their points
+/// have the same ones. The rest of such a face couples a kept point of one row with one on the other
+/// side of the next row, for which there is no face. What is left of the rows carries that: each row's
+/// part goes straight to the side from which the row leads on. Where both rows are too weak for it, as
+/// where two boxes touch, they become as strong: equations that are softer than what was there would
+/// have corrections go too far, those that are stiffer only go less far.
 template <class S>
 struct Eliminate {
   Stored<S> fine, coarse;
@@ -355,21 +392,58 @@ struct Eliminate {
   GRIDSTRIDE_HOST_DEVICE bool is_between(int at) const {
     return at >= 0 && !(transfer.left[at] >= 0 && transfer.kept[transfer.left[at]] == at);
   }
+  /// What the faces of a point between leave in its row.
+  GRIDSTRIDE_HOST_DEVICE S in_row(int const (&at)[3]) const {
+    S const lower = fine.lower(axis, at), upper = fine.upper(axis, at), both = lower + upper;
+    S const mass = fine.mass[fine.point(at)], sum = mass > both ? both + mass : both;
+    return sum == 0 ? S{0} : lower / sum * upper;
+  }
+  /// How much of what two rows are to carry the one does.
+  static GRIDSTRIDE_HOST_DEVICE S part(S row, S other) {
+    return row + other == 0 ? S(0.5) : row / (row + other);
+  }
+  static GRIDSTRIDE_HOST_DEVICE S apart(float a, float b) { return S(a > b ? a - b : b - a); }
+
+  /// What the row of a point between has to become stronger by, for its faces along the other axes.
+  GRIDSTRIDE_HOST_DEVICE S lacking(int const (&at)[3]) const {
+    S const own = in_row(at);
+    S sum = 0;
+    for (int other = 0; other < 3; ++other) {
+      if (other == axis || fine.face[other] == nullptr) continue;
+      for (int side = 0; side < 2; ++side) {
+        int next[3] = {at[0], at[1], at[2]};
+        next[other] = fine.beside(other, at[other], side == 0 ? -1 : 1);
+        if (next[other] < 0) continue;
+        S const differs = apart(left[fine.point(at)], left[fine.point(next)]);
+        if (differs == 0) continue;
+        S const theirs = in_row(next);
+        S const lacks = differs * fine.at_side(other, side, at) - (own + theirs);
+        if (lacks > 0) sum += part(own, theirs) * lacks;
+      }
+    }
+    return sum;
+  }
   /// The face on a side of a kept point, after what is behind it has been eliminated.
   GRIDSTRIDE_HOST_DEVICE S face_beside(int const (&at)[3], int side) const {
     int beside[3] = {at[0], at[1], at[2]};
     beside[axis] = fine.beside(axis, at[axis], side == 0 ? -1 : 1);
-    if (!is_between(beside[axis])) return side == 0 ? fine.lower(axis, at) : fine.upper(axis, at);
-    return left[fine.point(beside)] * fine.upper(axis, beside);
+    if (!is_between(beside[axis])) return fine.at_side(axis, side, at);
+    return in_row(beside) + lacking(beside);
   }
-  /// Half of what a fine point between gives of its faces along another axis, the one on `side`.
+  /// What a fine point between gives of its face along another axis, the one on `side`, to where the
+  /// weights lead.
   GRIDSTRIDE_HOST_DEVICE S shared(int other, int side, int const (&at)[3],
                                   float const* weights) const {
-    S const face = side == 0 ? fine.lower(other, at) : fine.upper(other, at);
+    S const face = fine.at_side(other, side, at);
     int next[3] = {at[0], at[1], at[2]};
     next[other] = fine.beside(other, at[other], side == 0 ? -1 : 1);
-    S const own = weights[fine.point(at)];
-    return (next[other] < 0 ? own : (own + weights[fine.point(next)]) / 2) * face;
+    float const own = weights[fine.point(at)];
+    if (next[other] < 0) return own * face;
+    float const theirs = weights[fine.point(next)];
+    if (own == theirs) return own * face;
+    S const mine = in_row(at), others = in_row(next);
+    S const carried = own > theirs ? part(others, mine) : part(mine, others);
+    return (S(own < theirs ? own : theirs) + apart(own, theirs) * carried) * face;
   }
 
   GRIDSTRIDE_HOST_DEVICE void operator()(int x, int y, int z) const {

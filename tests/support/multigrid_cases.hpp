@@ -258,6 +258,58 @@ inline void expect_conjugate_factor(Stream& stream, Trial const& trial, double m
       << fmt::format("{} {} inside {}", trial.sides, fmt::join(trial.points, "x"), trial.inside);
 }
 
+/// a as it jumps, from point to point of a grid: 10⁶ in some places, or 10⁻⁶, elsewhere 1.
+enum class Jumps { ball, chessboard, boxes_at_a_corner };
+struct Jumping {
+  Jumps kind;
+  std::vector<std::int64_t> points;
+  double inside;
+  int most;  ///< directions to 10⁻⁸
+};
+inline bool is_inside(Jumps kind, std::vector<double> const& x) {
+  double square = 0;
+  int fifths = 0;
+  bool in_first = true, in_second = true;
+  for (double const one : x) {
+    square += (one - 0.47) * (one - 0.47);
+    fifths += std::min(4, static_cast<int>(5 * one));
+    in_first = in_first && one > 0.21 && one <= 0.5;
+    in_second = in_second && one > 0.5 && one < 0.79;
+  }
+  if (kind == Jumps::ball) return square < 0.29 * 0.29;
+  if (kind == Jumps::chessboard) return fifths % 2 == 1;
+  return in_first || in_second;
+}
+
+/// Directions are as few as that, whatever a's jumps are like.
+inline void expect_few_directions(Stream& stream, std::vector<Jumping> const& all,
+                                  std::string_view variant) {
+  for (Jumping const& jumping : all) {
+    auto equation = equation_of({jumping.points, std::string(2 * jumping.points.size(), 'd')});
+    std::mt19937 engine(5);
+    std::uniform_real_distribution<double> random(-1, 1);
+    std::vector<double> f(static_cast<std::size_t>(equation.grid.size())), a(f.size(), 1);
+    for (std::size_t p = 0; p < f.size(); ++p) {
+      auto const at = equation.grid.indices(static_cast<std::int64_t>(p));
+      std::vector<double> x;
+      for (int axis = 0; axis < equation.grid.dims; ++axis)
+        x.push_back(equation.grid.coordinate(axis, at[static_cast<std::size_t>(axis)]));
+      if (is_inside(jumping.kind, x)) a[p] = jumping.inside;
+      f[p] = random(engine);
+    }
+    auto const field = to_device<double>(stream, a), right = to_device<double>(stream, f);
+    auto u = to_device<double>(stream, std::vector<double>(f.size(), 0));
+    equation.diffusivities = field.data();
+    Options const options{.conjugates = true, .error_counts = false, .tolerance = 1e-8};
+    auto const outcome = Solver<double>(stream, equation, false, options, variant)
+                             .solve(stream, right.span(), u.span());
+    SCOPED_TRACE(fmt::format("{} {} of {} by {}", static_cast<int>(jumping.kind),
+                             fmt::join(jumping.points, "x"), jumping.inside, variant));
+    EXPECT_TRUE(outcome.converged);
+    EXPECT_LE(outcome.cycles, jumping.most);
+  }
+}
+
 /// What a cycle leaves of the residual, by V(2,2).
 inline void expect_factor(Stream& stream, Trial const& trial, double most) {
   Options options;

@@ -198,7 +198,7 @@ TEST(PoissonIterations, RoundedSourcesLeaveConstantsAlone) {
     }
 }
 
-/// Squares of a chessboard, in which a is 1 and 10^6: cycles alone grow.
+/// Squares of a chessboard, in which a is 1 and 10^6: cycles alone take too many.
 TEST(PoissonIterations, JumpsWantConjugateDirections) {
   auto const solved = [](std::string const& method) {
     return OneShot(

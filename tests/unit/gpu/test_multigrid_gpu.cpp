@@ -203,6 +203,17 @@ TEST_F(MultigridGpu, FactorsOfLargeGrids) {
   }
 }
 
+TEST_F(MultigridGpu, FewDirectionsWhateverJumps) {
+  Stream stream(Device::open(Backend::cuda));
+  for (std::string_view const variant : {"steps", "fused"})
+    expect_few_directions(stream,
+                          {{Jumps::ball, {129, 129, 129}, 1e6, 9},
+                           {Jumps::chessboard, {65, 65}, 1e6, 11},
+                           {Jumps::chessboard, {41, 43, 45}, 1e6, 12},
+                           {Jumps::boxes_at_a_corner, {65, 65, 65}, 1e6, 14}},
+                          variant);
+}
+
 TEST_F(MultigridGpu, WhatIsNotANumberIsForgotten) {
   Stream stream(Device::open(Backend::cuda));
   Trial const trial{{43, 20, 22}, "ddnndd"};
