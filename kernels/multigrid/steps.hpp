@@ -348,9 +348,11 @@ struct StoreWeights {
         int round[3] = {at[0], at[1], at[2]};
         round[other] = fine.beside(other, at[other], way == 0 ? -1 : 1);
         if (round[other] < 0) continue;
-        S const away = fine.at_side(other, way, at);
+        // Less than the smallest of the three.
+        S const away = fine.at_side(other, way, at), beside = fine.at_side(axis, side, round);
+        if (away <= most || beside <= most) continue;
         S const back = next[axis] < 0 ? away : fine.at_side(other, way, next);
-        S const in_row = 1 / (1 / away + 1 / fine.at_side(axis, side, round) + 1 / back);
+        S const in_row = 1 / (1 / away + 1 / beside + 1 / back);
         most = in_row > most ? in_row : most;
       }
     }
@@ -451,11 +453,13 @@ struct Eliminate {
     int at[3] = {x, y, z};
     at[axis] = transfer.kept[to[axis]];
     S held = fine.mass[fine.point(at)];
+    auto const is_last = [&](int along) { return to[along] == coarse.count[along] - 1; };
     S before[3] = {0, 0, 0}, behind[3] = {0, 0, 0};
     for (int other = 0; other < 3; ++other) {
       if (fine.face[other] == nullptr) continue;
       before[other] = other == axis ? face_beside(at, 0) : fine.lower(other, at);
-      behind[other] = other == axis ? face_beside(at, 1) : fine.upper(other, at);
+      if (is_last(other))
+        behind[other] = other == axis ? face_beside(at, 1) : fine.upper(other, at);
     }
     for (int side = 0; side < 2; ++side) {
       int beside[3] = {at[0], at[1], at[2]};
@@ -466,7 +470,7 @@ struct Eliminate {
       for (int other = 0; other < 3; ++other) {
         if (other == axis || fine.face[other] == nullptr) continue;
         before[other] += shared(other, 0, beside, weights);
-        behind[other] += shared(other, 1, beside, weights);
+        if (is_last(other)) behind[other] += shared(other, 1, beside, weights);
       }
     }
     coarse.mass[coarse.point(to)] = held;
@@ -477,7 +481,7 @@ struct Eliminate {
       bool const none = other == axis && is_point;  // nobody but itself
       std::int64_t const face = face_place(coarse.count, other, to);
       coarse.face[other][face] = none ? S{0} : before[other];
-      if (to[other] == coarse.count[other] - 1)
+      if (is_last(other))
         coarse.face[other][face + face_stride(coarse.count, other)] = none ? S{0} : behind[other];
     }
   }
