@@ -342,6 +342,9 @@ struct StoreWeights {
     S most = fine.at_side(axis, side, at);
     int next[3] = {at[0], at[1], at[2]};
     next[axis] = fine.beside(axis, at[axis], side == 0 ? -1 : 1);
+    // What hangs on something beside a given side is not to hang on the side.
+    bool const is_beside_end =
+        next[axis] < 0 || fine.beside(axis, at[axis], side == 0 ? 1 : -1) < 0;
     for (int other = 0; other < 3; ++other) {
       if (other == axis || fine.face[other] == nullptr) continue;
       for (int way = 0; way < 2; ++way) {
@@ -351,7 +354,7 @@ struct StoreWeights {
         // Less than the smallest of the three.
         S const away = fine.at_side(other, way, at), beside = fine.at_side(axis, side, round);
         if (away <= most || beside <= most) continue;
-        S const back = next[axis] < 0 ? away : fine.at_side(other, way, next);
+        S const back = is_beside_end ? away : fine.at_side(other, way, next);
         S const in_row = 1 / (1 / away + 1 / beside + 1 / back);
         most = in_row > most ? in_row : most;
       }
