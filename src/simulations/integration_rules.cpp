@@ -31,6 +31,9 @@ using quadrature::Rule;
 /// many.
 constexpr double first_points = 64, first_products = 4096;
 constexpr double most_points = 0x1p32, most_points_on_host = 0x1p28;
+/// Samples of a round over those of the one before. Of panels that a whole number parts anew the ends
+/// stay, and a jump, or an oscillation that fits, looks the same to one round after the other.
+constexpr double growth_of_samples = 3.7, growth_along_an_axis = 1.9;
 
 /// Where a point of the finite range that stands for `original` lies in it (ranges.hpp).
 double coordinate_in(Interval const& original, double t) {
@@ -166,54 +169,75 @@ Solution by_fixed_rule(Stream& stream, Problem const& problem, Request const& re
   return solution;
 }
 
-/// The error that is left after rounds of a rule whose changes go on shrinking as they did: from the
-/// last change, the one before it if there is one, and by what a change of smooth integrands becomes
-/// smaller. Less than that, as of two rounds that agree by accident, is not believed.
-double error_after(double change, std::optional<double> before, double smooth) {
-  if (!before) return change;
-  constexpr double slowest = 0.9;
-  double const ratio = *before > 0 ? change / *before : change > 0 ? slowest : 0.0;
-  double const shrinks = std::clamp(ratio, smooth, slowest);
-  return std::max(change / 4, std::max(change, smooth * *before) * shrinks / (1 - shrinks));
-}
-
 /// Rounds of a fixed rule of an order, each with `growth` times as many samples along an axis as the
 /// one before.
 class Rounds {
  public:
-  Rounds(int order, double growth) : least_(order > 2 ? 2 : 3), smooth_(std::pow(growth, -order)) {}
+  Rounds(int order, double growth) : growth_(growth), smooth_(std::pow(growth, -order)) {}
 
   /// What the estimates alone say may be an accident: they are no less than what the changes from
   /// round to round let expect. What was no number in an earlier round remains so.
   void compare(Solution& solution) {
-    std::vector<double> changes;
+    changes_.resize(before_.estimates.size());
     for (std::size_t i = 0; i < before_.estimates.size(); ++i) {
       Estimate& now = solution.estimates[i];
       Estimate const& then = before_.estimates[i];
-      double const change = std::abs(now.value - then.value);
-      auto const change_before = changes_.empty() ? std::nullopt : std::optional(changes_[i]);
-      now.error = std::max(now.error, error_after(change, change_before, smooth_));
+      changes_[i].insert(changes_[i].begin(), now.value - then.value);
+      if (changes_[i].size() > 3) changes_[i].pop_back();
+      now.error = std::max(now.error, error_after(changes_[i]));
       now.evaluations += then.evaluations;
       if (then.outcome == Outcome::non_finite) now.outcome = then.outcome;
-      changes.push_back(change);
     }
     if (before_.pole) solution.pole = before_.pole;
-    changes_ = std::move(changes);
   }
-  /// Whether there are enough with the one that was compared. Of the lowest orders two may see jumps
-  /// at the same places.
-  bool may_end() const { return count_ + 1 >= least_; }
+  /// Whether there are enough with the one that was compared: two may see a jump at the same place.
+  bool may_end() const { return count_ >= 2; }
   void keep(Solution solution) {
     before_ = std::move(solution);
     ++count_;
   }
 
  private:
-  int least_, count_ = 0;
-  double smooth_;
+  /// The error that is left after the last changes, the last one first: what is still to come if
+  /// they go on shrinking as they did, and no faster than the order lets them. A change that is small
+  /// by accident is not believed: unless the last three shrink as those of smooth integrands, the
+  /// error is what one of order 1, as jumps have it, leaves of the two last ones.
+  double error_after(std::span<double const> changes) const {
+    double const last = std::abs(changes[0]);
+    if (changes.size() == 1) return last;
+    double const before = std::abs(changes[1]);
+    constexpr double slowest = 0.9;
+    double const ratio = before > 0 ? last / before : last > 0 ? slowest : 0.0;
+    double const shrinks = std::clamp(ratio, smooth_, slowest);
+    double const series = std::max(last, smooth_ * before) * shrinks / (1 - shrinks);
+    if (changes.size() == 3 && as_smooth(changes[0], changes[1]) &&
+        as_smooth(changes[1], changes[2]))
+      return std::max(last / 4, series);
+    return std::max({last, before / growth_, series});
+  }
+  /// Whether a change follows the one before as those of smooth integrands do.
+  bool as_smooth(double change, double before) const {
+    double const ratio = change / before;
+    return ratio > smooth_ / 2 && ratio < 2 * smooth_;
+  }
+
+  int count_ = 0;
+  double growth_, smooth_;
   Solution before_;
-  std::vector<double> changes_;
+  std::vector<std::vector<double>> changes_;  ///< of each integral, up to three, the last one first
 };
+
+/// The points along an axis of the round after one with `points`: the next of the row that `growth`
+/// makes whose rule is another one, since the same rule twice would agree with itself.
+double next_round(Request const& request, double points, double growth) {
+  auto const panels = [&](double of) {
+    auto const rule = fixed_rule(request, std::llround(of));
+    return std::pair(rule.panels, rule.points);
+  };
+  double next = growth * points;
+  while (panels(next) == panels(points) && next < most_points) next *= growth;
+  return next;
+}
 
 /// With as many points as are asked for, or as the tolerance needs.
 template <class T>
@@ -229,20 +253,21 @@ Solution fixed(Stream& stream, Problem const& problem, Request const& request) {
       std::max(0x1p20, (stream.backend() == Backend::cuda ? most_points : most_points_on_host) /
                            static_cast<double>(problem.integrals));
   double const dimensions = problem.integrand.dimensions;
-  // Four times as many samples each time, but no less than twice as many along an axis.
-  double const growth = std::max(2.0, std::pow(4, 1 / dimensions));
+  double const growth = std::max(growth_along_an_axis, std::pow(growth_of_samples, 1 / dimensions));
   double const first = dimensions == 1 ? first_points : std::pow(first_products, 1 / dimensions);
   Rounds rounds(quadrature::order_of(fixed_rule(request, first_points)), growth);
-  for (double points = std::max(2.0, std::floor(first));; points *= growth) {
+  for (double points = std::max(2.0, std::floor(first));;) {
     auto solution = by_fixed_rule<T>(stream, problem, request, std::llround(points));
     rounds.compare(solution);
     judge(solution.estimates, goal);
-    bool const last = std::pow(growth * points, dimensions) > most ||
-                      (request.rule->name == "clenshaw_curtis" &&
-                       growth * points > quadrature::max_clenshaw_curtis_points);
+    double const next = next_round(request, points, growth);
+    bool const last =
+        std::pow(next, dimensions) > most ||
+        (request.rule->name == "clenshaw_curtis" && next > quadrature::max_clenshaw_curtis_points);
     bool const done = rounds.may_end() && !any(solution.estimates, Outcome::not_reached);
     if (last || done) return solution;
     rounds.keep(std::move(solution));
+    points = next;
   }
 }
 

@@ -267,6 +267,40 @@ TEST(Integration, FixedRulesAreNotContentWithAnAccident) {
               8.46593, 1e-2);
 }
 
+/// A jump is a whole number of samples off, which rounds may agree on. An estimate can be too small
+/// then, but hardly ever by much.
+TEST(Integration, FixedRulesTakeMoreRoundsForJumps) {
+  constexpr int places = 40;
+  constexpr double tolerance = 1e-5;
+  for (std::string const rule :
+       {"left", "right", "midpoint", "trapezoid", "simpson", "boole", "gauss_legendre"}) {
+    int beyond = 0;
+    for (int i = 0; i < places; ++i) {
+      double const c = 0.05 + 0.9 * std::fmod(0.618034 * i, 1);
+      auto const found =
+          integrate(parameters_yaml(
+                        fmt::format("{{integrand: \"if(x < {}, 1, 2)\", variables: {{x: [0, 1]}}, "
+                                    "rule: {}, tolerance: {{relative: {}}}}}",
+                                    c, rule, tolerance)),
+                    cpu);
+      double const error = std::abs(found.value / (2 - c) - 1);
+      if (error > tolerance) ++beyond;
+      EXPECT_LE(error, 10 * tolerance) << rule << " with a jump at " << c;
+    }
+    EXPECT_LE(beyond, 2) << rule;
+  }
+}
+
+TEST(Integration, ARoundIsNotComparedWithItself) {
+  // Of 16 and 30 samples along an axis the rule is that of two panels, of 58 that of four.
+  auto const found =
+      integrate(parameters_yaml("{integrand: x*y*z, variables: {x: [0, 1], y: [0, 1], z: [0, 1]}, "
+                                "rule: gauss_legendre, points_per_panel: 16, "
+                                "tolerance: {relative: 1e-3}}"),
+                cpu);
+  EXPECT_GT(found.evaluations, 64 * 64 * 64);
+}
+
 std::vector<Problem> kernel_problems(std::string const& parameters, std::string const& kernels) {
   auto const config = config_of(parameters_yaml(parameters) + "kernels: {" + kernels + "}\n");
   auto const& entry = entry_of(config);
