@@ -68,6 +68,8 @@ class StepClock {
   /// How many these are; 0: there was none.
   std::int64_t steps_of_leg() const { return leg_.steps; }
   evaluate::DeviceClock const* device() const { return device_.data(); }
+  /// What stands there.
+  evaluate::DeviceClock now_on_device() const { return leg_.clock(); }
   /// For what makes steps of its own on the device.
   evaluate::DeviceClock* device() { return device_.data(); }
 

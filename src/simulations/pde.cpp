@@ -264,16 +264,32 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
     if (shared_ && state_.changes()) state_.refresh({.sides = {1, 0, 0}});
     auto const inputs = shared_ ? fields_.inputs() : present();
     std::optional<equations::StepLimit> least;
+    auto const set_factors = [&](double part) { set_sides(inputs, ahead, part); };
     auto const ranked = [](equations::StepLimit const& limit) {
       return std::pair(!limit.hopeless, limit.step);
     };
     for (std::size_t i = 0; i < finders_.size(); ++i) {
       auto const ask = [this, i](pde::Ahead const& of) { return shared_->ask(i, of); };
-      auto const limit = shared_ ? finders_[i].find(inputs, ahead, ask)
-                                 : finders_[i].find(inputs, this->clock_.device(), ahead);
+      auto const limit = shared_
+                             ? finders_[i].find(inputs, ahead, set_factors, ask)
+                             : finders_[i].find(inputs, this->clock_.device(), ahead, set_factors);
       if (!least || ranked(limit) < ranked(*least)) least = limit;
     }
     return *least;
+  }
+  /// Fills sides, with what fields are at present, for a part of a step to come.
+  void set_sides(std::vector<system::Input<T>> const& inputs, pde::Ahead const& ahead,
+                 double part) {
+    auto const before = this->clock_.now_on_device();
+    evaluate::set_clock(stream_, this->clock_.device(), {ahead.time, ahead.step, 0});
+    state_.refresh(part, part);
+    system::Step<T> step;
+    step.grid = grid_;
+    step.inputs = inputs;
+    step.clock = this->clock_.device();
+    step.fraction = part;
+    if (!shared_) side_values_.fill(step, pde::evaluating_variant(run_));
+    evaluate::set_clock(stream_, this->clock_.device(), before);
   }
 
   /// The inputs of a stage that takes these buffers.

@@ -110,17 +110,26 @@ bool StabilityFinder<T>::follows_space_alone() const {
 template <class T>
 equations::StepLimit StabilityFinder<T>::find(std::vector<system::Input<T>> const& inputs,
                                               evaluate::DeviceClock const* clock,
-                                              Ahead const& ahead) {
-  return find(inputs, ahead, look_at(inputs, clock));
+                                              Ahead const& ahead, SetFactors const& set_factors) {
+  return find(inputs, ahead, set_factors, look_at(inputs, clock));
 }
 
 template <class T>
 equations::StepLimit StabilityFinder<T>::find(std::vector<system::Input<T>> const& inputs,
-                                              Ahead const& ahead, Look const& look) {
+                                              Ahead const& ahead, SetFactors const& set_factors,
+                                              Look const& look) {
   if (lasting_) return *lasting_;
   auto ranges = find_ranges(look);
   if (!timed_.empty() && ahead.steps > 0) look_ahead(look, ahead, ranges);
-  auto const sides = find_factors(inputs);
+  auto sides = find_factors(inputs);
+  if (factors_change_ && ahead.steps > 0)
+    for (double const part : stage_times_) {
+      set_factors(part);
+      auto const then = find_factors(inputs);
+      for (std::size_t i = 0; i < sides.size(); ++i)
+        sides[i].a = {std::min(sides[i].a.least, then[i].a.least),
+                      std::max(sides[i].a.greatest, then[i].a.greatest)};
+    }
   auto const limit = linearisation_->limit(ranges, degree_, sides);
   if (follows_space_alone()) lasting_ = limit;
   return limit;

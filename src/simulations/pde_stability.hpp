@@ -33,6 +33,8 @@ class StabilityFinder {
   /// Finds the extremes of all coefficients at present, or ahead of those that depend on the time, in
   /// the place of `look`.
   using Look = std::function<std::vector<system::Extremes>(Ahead const&)>;
+  /// Puts the factors at a part of the step to come into the arrays of the inputs.
+  using SetFactors = std::function<void(double part)>;
 
   /// While the host waits for what a look at present finds, this is queued, from now on.
   void while_waiting(std::function<void()> queue) { while_waiting_ = std::move(queue); }
@@ -45,7 +47,7 @@ class StabilityFinder {
   /// on the time is known before.
   LimitFollows follows() const {
     return {.state = factors_change_ || extremes_.size() > 0,
-            .time = ahead_.size() > 0,
+            .time = factors_change_ || ahead_.size() > 0,
             .steps_between = factors_change_     ? 1
                              : ahead_.size() > 0 ? 8
                                                  : 64};
@@ -64,10 +66,11 @@ class StabilityFinder {
   /// the device, but where nothing that it depends on has changed since it was found. Throws
   /// `NumericalError` for a coefficient or a factor that is not finite.
   equations::StepLimit find(std::vector<system::Input<T>> const& inputs,
-                            evaluate::DeviceClock const* clock, Ahead const& ahead);
+                            evaluate::DeviceClock const* clock, Ahead const& ahead,
+                            SetFactors const& set_factors);
   /// The same with others' help, which `look` takes what it does not find itself from.
   equations::StepLimit find(std::vector<system::Input<T>> const& inputs, Ahead const& ahead,
-                            Look const& look);
+                            SetFactors const& set_factors, Look const& look);
   /// What a look finds: at the grid of the finder, or at a rank's own planes of the step's piece of it,
   /// see `system::ExtremesFinder::add`. `step` says inputs and clock.
   std::vector<system::Extremes> look(system::Step<T> step, Ahead const& ahead,

@@ -118,9 +118,9 @@ TEST(PdeLasting, LimitsThatFollowFromSpaceAreFoundOnce) {
                                         "auto");
     std::vector<double> const values(400, 0.5);
     evaluate::DeviceClock const clock{0.25, 1, 0};
-    auto const limit = finder.find({{.values = values.data()}}, &clock, {});
+    auto const limit = finder.find({{.values = values.data()}}, &clock, {}, {});
     try {
-      EXPECT_EQ(finder.find({{}}, &clock, {}).step, limit.step);
+      EXPECT_EQ(finder.find({{}}, &clock, {}, {}).step, limit.step);
     } catch (std::invalid_argument const&) {
       return true;
     }

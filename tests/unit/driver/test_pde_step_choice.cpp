@@ -206,6 +206,26 @@ TEST(PdeStepChoice, FirstStepsShowWhatFieldsBecome) {
     EXPECT_NEAR(found.fields[0][i], expected.fields[0][i], 0.05);
 }
 
+/// The a of a `robin` side may be another one for later stages of a step.
+TEST(PdeStepChoice, StagesSeeWhatSidesBecomeInTheirStep) {
+  auto const yaml = [](std::string const& D, std::string const& time) {
+    return "simulation: pde\ngrid: {points: 29}\nboundary: {x: {lower: {robin: [\"if(t < 2e-4, 1, "
+           "481)\", 0.2]}, upper: {dirichlet: 0}}}\nequations: {u: \"div((" +
+           D + ")*grad(u))\"}\ninitial: {u: \"0.05 + 0.04*cos(2*pi*x)\"}\ntime: {end: 4e-4, " +
+           time + "}\noutput: {every: {count: 1}}\n";
+  };
+  for (std::string const D : {"48.5", "48.5 + u"})
+    for (std::string const scheme : {"euler", "ssprk2", "ssprk3", "rk4", "rk45"}) {
+      if (scheme == "ssprk2" && D != "48.5") continue;
+      auto const found = run_pde(yaml(D, "scheme: " + scheme));
+      for (double const u : found.fields[0]) {
+        EXPECT_GE(u, 0) << scheme << " " << D;
+        EXPECT_LE(u, 0.2) << scheme << " " << D;
+      }
+    }
+  EXPECT_THROW(run_pde(yaml("48.5", "scheme: rk4, step: 1.3e-5")), NumericalError);
+}
+
 /// Growth of order 2 in time is that of the root.
 TEST(PdeStepChoice, GrowthByLeapfrogIsFollowed) {
   auto const found = run_pde(
@@ -219,7 +239,10 @@ TEST(PdeStepChoice, GrowthByLeapfrogIsFollowed) {
 TEST(PdeStepChoice, PiecesAndRestartsHaveTheSameBits) {
   for (std::string const& yaml :
        {time_pde("div(exp(3*u)*grad(u)) + 40", "rk4", "0.02"),
-        time_pde("if(t < 0.51, 0.01, 2)*laplace(u) + u^2*d_dx(u)", "rk4", "0.6")}) {
+        time_pde("if(t < 0.51, 0.01, 2)*laplace(u) + u^2*d_dx(u)", "rk4", "0.6"),
+        std::string("simulation: pde\ngrid: {points: 29}\nboundary: {x: {robin: [\"if(t < 2e-4, 1, "
+                    "481)\", t]}}\nequations: {u: 48*laplace(u)}\ninitial: {u: x}\n"
+                    "time: {scheme: rk4, end: 4e-4}\noutput: {every: {count: 1}}\n")}) {
     auto const whole = run_pde(yaml);
     EXPECT_EQ(run_pde(yaml, Backend::cpu, 1).fields, whole.fields) << yaml;
     auto const config = test::config_of(yaml);
