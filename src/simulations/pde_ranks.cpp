@@ -147,7 +147,8 @@ int arrays_of_first(std::vector<Row> const& rows) {
 
 /// What ranks that cut another axis, too, would need.
 std::string needed_of_strips(config::RunConfig const& run, std::vector<Row> const& rows,
-                             equations::Stencil const& stencil, std::size_t which) {
+                             equations::Stencil const& stencil, Backend backend,
+                             std::size_t which) {
   int const slowest = run.grid.dims - 1, axis = axis_of_strips(run.grid.dims, which);
   if (axis < 0) return "of grids with more axes";
   auto const turns = [&](config::Sides const& sides) {
@@ -155,6 +156,7 @@ std::string needed_of_strips(config::RunConfig const& run, std::vector<Row> cons
   };
   Obstacle const obstacles[] = {
       {goes_by_multigrid(run), "by explicit schemes"},
+      {which > 0 && backend == Backend::cuda, "on hosts"},
       {shares_numbers(run), "without values over the whole grid and without a condition to end"},
       {std::ranges::any_of(run.boundary, turns), "where no axis that is cut is antiperiodic"},
       {reach_of_stage(run, stencil, axis) > reach_of_stage(run, stencil, slowest),
@@ -221,7 +223,7 @@ SlabSteps slab_steps(config::RunConfig const& run, Device const& device,
   shape.periodic_across =
       of_strip_axes<bool>(run.grid.dims, [&](std::size_t axis) { return wraps_of(run)[axis]; });
   for (std::size_t which = 0; which < strip_axes; ++which)
-    steps.needed_of_strips[which] = needed_of_strips(run, rows, stencil, which);
+    steps.needed_of_strips[which] = needed_of_strips(run, rows, stencil, device.backend(), which);
   shape.arrays = shape.made = components;
   auto const turned = turned_around(run);
   for (int c = 0; c < components; ++c)

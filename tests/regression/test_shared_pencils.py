@@ -228,6 +228,15 @@ class Bricks(Cut):
                           boundary={"x": x, "y": "outflow", "z": {"dirichlet": "x*t + y"}},
                           parameters={"velocity": velocity}), parts)
 
+    def test_others_go_on_with_other_cuts(self):
+        self.assert_a_signal_stops_and_others_go_on(
+            "some", heat(grid={"points": [15, 14, 13]}, initial={"u": "x*y + z"}, device=self.DEVICE,
+                         boundary={"x": {"dirichlet": "y*sin(40*t)"}, "y": "periodic", "z": "periodic"},
+                         time={"end": 0.5}, checkpoint={"every": {"steps": 10**9}}), counts=(4, 6),
+            options=[("--set", "ranks=[2,1,2]"), ("--set", "ranks=[3,2,1]")])
+
+
+class BricksOfSystems(Cut):
     def test_systems(self):
         self.assert_shared_by(
             pde({"u": "div((1 + 0.3*sin(3*x + y)*t)*0.02*grad(u)) - u^3 + 0.2*u*d_dx(u) + 0.1*noise(3)"},
@@ -246,13 +255,6 @@ class Bricks(Cut):
                 boundary={"x": {"dirichlet": "y*t"}, "y": "periodic", "z": {"neumann": "0.1*x"}},
                 initial={"u": "0.5 + 0.3*sin(5*x + 2)*exp(-20*(y - 0.5)^2)*z"},
                 time={"end": 0.1, "scheme": "rk45", "step": "adaptive"}), (2, 2, 2))
-
-    def test_others_go_on_with_other_cuts(self):
-        self.assert_a_signal_stops_and_others_go_on(
-            "some", heat(grid={"points": [15, 14, 13]}, initial={"u": "x*y + z"}, device=self.DEVICE,
-                         boundary={"x": {"dirichlet": "y*sin(40*t)"}, "y": "periodic", "z": "periodic"},
-                         time={"end": 0.5}, checkpoint={"every": {"steps": 10**9}}), counts=(4, 6),
-            options=[("--set", "ranks=[2,1,2]"), ("--set", "ranks=[3,2,1]")])
 
 
 class Arrangements(Shared):
@@ -313,6 +315,12 @@ class Arrangements(Shared):
 
 class BricksOnGpu(NeedsGpu, Bricks):
     DEVICE = "cuda"
+
+    def test_systems_are_refused(self):
+        file = self.write("case.yaml", pde({"u": "laplace(u)"}, grid={"points": [9, 8, 10]}, device="cuda", ranks=[2, 1, 2],
+                                           boundary={axis: "periodic" for axis in "xyz"}))
+        _, err = self.call("check", file, code=BAD_INPUT)
+        self.assertIn("parts along a third axis take steps on hosts", err)
 
     def test_transports(self):
         file = self.write("case.yaml", heat(grid={"points": [67, 65, 64]}, time={"end": 2e-4}, device="cuda", initial={"u": "x*y + z"},
