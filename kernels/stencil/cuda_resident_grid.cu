@@ -36,9 +36,7 @@ void consider(GridPlan<T>& best, TileKernels<T> const& shape, TileCut cut, long 
   auto const of_tile = (lines + cut.rows - 1) / cut.rows + 2 * cut.depth;
   cut.warps = static_cast<int>((of_tile + shape.lines - 1) / shape.lines);
   if (cut.warps > shape.warps) return;
-  // Measured on 512² points of float32: kernels for up to 12 warps trade sooner than those for 16.
-  double const slower = sizeof(T) == 4 && shape.warps > 12 ? 1000 : 0;
-  double const cycles = cycles_of(shape, cut.warps, cut.depth) + slower / cut.depth;
+  double const cycles = cycles_of(shape, cut.warps, cut.depth);
   if (best.shape == nullptr || cycles < best.cycles) best = {&shape, cut, cycles};
 }
 

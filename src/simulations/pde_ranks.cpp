@@ -156,6 +156,7 @@ std::string needed_of_strips(config::RunConfig const& run, std::vector<Row> cons
   };
   Obstacle const obstacles[] = {
       {goes_by_multigrid(run), "by explicit schemes"},
+      // On a GPU one run of those that were compared had other bits (docs/cluster.md, Bricks).
       {which > 0 && backend == Backend::cuda, "on hosts"},
       {shares_numbers(run), "without values over the whole grid and without a condition to end"},
       {std::ranges::any_of(run.boundary, turns), "where no axis that is cut is antiperiodic"},
