@@ -75,7 +75,8 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
                      system_of(run).component_count());
       quantities_.emplace(run, stream);
     }
-    lasting_.emplace(stream, run, stencil, evolved_.front()->data());
+    if (!plan_ || (this->has_state() && pde::names_read_lasting(run, stencil)))
+      lasting_.emplace(stream, run, stencil, run.grid);
     globals_.emplace(stream, run.grid, pde::wraps_of(run), stencil.terms, stencil.operands);
     if (this->has_state() && pde::GlobalFinder<T>::needs_scratch(stencil.terms, stencil.operands))
       operand_ = Buffer<T>(stream, MemorySpace::device, static_cast<std::size_t>(grid_.size()));
@@ -297,7 +298,7 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
     auto inputs = fields_.inputs();
     for (std::size_t c = 0; c < evolved_.size(); ++c)
       inputs[c].values = this->buffer(number, *evolved_[c]);
-    inputs.insert(inputs.end(), lasting_->inputs().begin(), lasting_->inputs().end());
+    if (lasting_) inputs.insert(inputs.end(), lasting_->inputs().begin(), lasting_->inputs().end());
     return inputs;
   }
   /// Those of the present state, whatever moment the sides were last filled for.

@@ -32,8 +32,10 @@ SystemParts<T>::SystemParts(PartsOf<T> const& of, std::vector<system::Input<T>> 
       held_(of.plan.held_by(ranks().rank())),
       names_(of.stream, with_planes(of.plan.shape.grid, held_.count()),
              name_programs(stencil, of.run.grid.dims), static_cast<int>(of.evolved.size())),
-      lower_(of.plan.owned_by(ranks().rank()).lower - of.plan.rank_halo()) {
-  std::int64_t const all = of.plan.owned_by(ranks().rank()).count() + 2 * of.plan.rank_halo();
+      lower_(of.plan.owned_by(ranks().rank()).lower - of.plan.rank_halo()),
+      lasting_(of.stream, of.run, stencil, with_planes(of.plan.shape.grid, all_planes()),
+               place_of(lower_)) {
+  std::int64_t const all = all_planes();
   auto const size = static_cast<std::size_t>(all * of.plan.shape.plane_values());
   scratch_.resize(static_cast<std::size_t>(scratch_buffers(of.run, of.scheme)));
   for (auto& of_buffer : scratch_)
@@ -149,9 +151,18 @@ std::string SystemParts<T>::reason_to_end(WindowSteps<T>& steps, StopTest<T>& st
   return reason;
 }
 
+/// The number that the first point of a plane has along each axis of the whole grid.
 template <class T>
-std::vector<system::Input<T>> SystemParts<T>::inputs_at(std::int64_t first,
+std::array<std::int64_t, 3> SystemParts<T>::place_of(std::int64_t plane) const {
+  auto const held = extents_of(of_.plan.shape.grid, {{plane, plane + 1}, of_.plan.held_strips()});
+  return {held[0].lower, held[1].lower, held[2].lower};
+}
+
+/// All that a part reads.
+template <class T>
+std::vector<system::Input<T>> SystemParts<T>::inputs_at(Part const& part,
                                                         std::span<T* const> state) {
+  std::int64_t const first = part.first;
   auto inputs = inputs_;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     inputs[i].values =
@@ -162,6 +173,9 @@ std::vector<system::Input<T>> SystemParts<T>::inputs_at(std::int64_t first,
         inputs[i].sides[axis][end].a = factors_[i][axis][end].at(first);
       }
   }
+  std::int64_t const planes = part.grid.points[static_cast<std::size_t>(part.grid.dims - 1)];
+  auto const& lasting = lasting_.inputs_on({first - lower_, first - lower_ + planes});
+  inputs.insert(inputs.end(), lasting.begin(), lasting.end());
   return inputs;
 }
 
@@ -169,11 +183,10 @@ template <class T>
 system::Step<T> SystemParts<T>::evaluation(Part const& part, std::span<T* const> state) {
   system::Step<T> step;
   step.grid = part.grid;
-  step.inputs = inputs_at(part.first, state);
+  step.inputs = inputs_at(part, state);
   step.piece.emplace();
   step.piece->whole = of_.run.grid.points;
-  auto const held = extents_of(part.grid, {{part.first, part.first + 1}, of_.plan.held_strips()});
-  for (std::size_t axis = 0; axis < 3; ++axis) step.piece->first[axis] = held[axis].lower;
+  step.piece->first = place_of(part.first);
   return step;
 }
 
@@ -242,7 +255,8 @@ template <class T>
 void SystemParts<T>::march(Stream& stream, Window<T> const& window, Passes<T>& passes, double dt) {
   std::size_t const components = of_.evolved.size();
   system::PassArrays<T> arrays = {
-      .in = inputs_at(window.first, std::span(window.in).first(components)), .out = {}};
+      .in = inputs_at({window.grid, window.first}, std::span(window.in).first(components)),
+      .out = {}};
   arrays.out.assign(window.out.begin(),
                     window.out.begin() + static_cast<std::ptrdiff_t>(components));
   passes.queue(stream, arrays, window.steps, dt, of_.clock.device(),

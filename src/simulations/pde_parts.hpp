@@ -19,6 +19,7 @@
 #include "model/step_clock.hpp"
 #include "model/window_steps.hpp"
 #include "simulations/pde_globals.hpp"
+#include "simulations/pde_lasting.hpp"
 #include "simulations/pde_march.hpp"
 #include "simulations/pde_names.hpp"
 #include "simulations/pde_stability.hpp"
@@ -78,7 +79,7 @@ class SystemParts {
 
   std::vector<T*> arrays() const;
   void refresh_sides(Stage const& stage);
-  std::vector<system::Input<T>> inputs_at(std::int64_t first, std::span<T* const> state);
+  std::vector<system::Input<T>> inputs_at(Part const& part, std::span<T* const> state);
   system::Step<T> evaluation(Part const& part, std::span<T* const> state);
   /// The same of a stage: what it looks at is queued, values over the whole grid, too.
   system::Step<T> evaluation_of(Stage const& stage, Part const& part, std::span<T* const> state);
@@ -90,6 +91,10 @@ class SystemParts {
   }
 
  private:
+  std::array<std::int64_t, 3> place_of(std::int64_t plane) const;
+  std::int64_t all_planes() const {
+    return of_.plan.owned_by(ranks().rank()).count() + 2 * of_.plan.rank_halo();
+  }
   void make_planes(std::size_t operands);
   void make_stages(Window<T> const& window);
   void march(Stream& stream, Window<T> const& window, Passes<T>& passes, double dt);
@@ -103,6 +108,7 @@ class SystemParts {
   std::vector<std::vector<Buffer<T>>> scratch_;  // by buffer, from 1 on
   std::int64_t
       lower_;  // their first plane: with halos also where the grid ends, as windows have them
+  LastingArrays<T> lasting_;             // on all of these
   std::vector<Faces> slopes_, factors_;  // g and a, by input
   /// Where something is found over the whole grid, or equations are solved there.
   std::unique_ptr<RankPlanes> planes_;

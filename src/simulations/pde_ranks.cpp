@@ -11,6 +11,7 @@
 #include "kernels/support/rank_pieces.hpp"
 #include "simulations/pde_globals.hpp"
 #include "simulations/pde_implicit.hpp"
+#include "simulations/pde_lasting.hpp"
 #include "simulations/pde_march.hpp"
 #include "simulations/pde_modes.hpp"
 #include "simulations/pde_names.hpp"
@@ -139,16 +140,15 @@ bool looks_at_time(config::RunConfig const& run, equations::Stencil const& stenc
 /// Arrays of the whole grid that the first rank has beside the state, and no other.
 int arrays_of_first(std::vector<Row> const& rows) {
   return std::accumulate(rows.begin(), rows.end(), 0, [](int sum, Row const& row) {
-    bool const is_of_first =
-        row.role == Role::scratch && row.name != "coefficient" && !is_implicit_row(row);
+    bool const is_of_first = row.role == Role::scratch && row.name != "coefficient" &&
+                             !is_implicit_row(row) && !is_lasting_row(row);
     return is_of_first ? sum + row.arrays : sum;
   });
 }
 
 /// What ranks that cut another axis, too, would need.
 std::string needed_of_strips(config::RunConfig const& run, std::vector<Row> const& rows,
-                             equations::Stencil const& stencil, Backend backend,
-                             std::size_t which) {
+                             equations::Stencil const& stencil, std::size_t which) {
   int const slowest = run.grid.dims - 1, axis = axis_of_strips(run.grid.dims, which);
   if (axis < 0) return "of grids with more axes";
   auto const turns = [&](config::Sides const& sides) {
@@ -156,8 +156,6 @@ std::string needed_of_strips(config::RunConfig const& run, std::vector<Row> cons
   };
   Obstacle const obstacles[] = {
       {goes_by_multigrid(run), "by explicit schemes"},
-      // On a GPU one run of those that were compared had other bits (docs/cluster.md, Bricks).
-      {which > 0 && backend == Backend::cuda, "on hosts"},
       {shares_numbers(run), "without values over the whole grid and without a condition to end"},
       {std::ranges::any_of(run.boundary, turns), "where no axis that is cut is antiperiodic"},
       {reach_of_stage(run, stencil, axis) > reach_of_stage(run, stencil, slowest),
@@ -224,7 +222,7 @@ SlabSteps slab_steps(config::RunConfig const& run, Device const& device,
   shape.periodic_across =
       of_strip_axes<bool>(run.grid.dims, [&](std::size_t axis) { return wraps_of(run)[axis]; });
   for (std::size_t which = 0; which < strip_axes; ++which)
-    steps.needed_of_strips[which] = needed_of_strips(run, rows, stencil, device.backend(), which);
+    steps.needed_of_strips[which] = needed_of_strips(run, rows, stencil, which);
   shape.arrays = shape.made = components;
   auto const turned = turned_around(run);
   for (int c = 0; c < components; ++c)
@@ -238,7 +236,9 @@ SlabSteps slab_steps(config::RunConfig const& run, Device const& device,
                 reach_of_stage(run, stencil, run.grid.dims - 1);
   shape.alike = slopes == nullptr && !is_implicit && !looks_at_time(run, stencil, rows);
   shape.values_per_update = 2.0 * components * static_cast<double>(scheme.stages.size());
-  shape.scratch = run.ranks * arrays_of_first(rows);
+  auto const lasting = static_cast<int>(stencil.lasting.size());
+  shape.scratch = run.ranks * arrays_of_first(rows) +
+                  (names_read_lasting(run, stencil) ? run.ranks + 1 : 1) * lasting;
   if (goes_by_passes(run, device.backend())) {
     auto const program = equations::program_of(stencil.terms, stencil.rates, run.grid.dims);
     bool const has_globals = !stencil.operands.empty();

@@ -97,10 +97,9 @@ equations::Stencil stability_on(config::RunConfig const& run, Grid const& grid) 
 }  // namespace
 
 equations::Stencil stencil_of(config::RunConfig const& run) {
-  auto const lasting =
-      run.ranks > 1 ? equations::LastingAs::formulas : equations::LastingAs::arrays;
-  return without_rates(run, equations::discretise(explicit_system(run), run.grid, space_of(run),
-                                                  equations::NamesAs::arrays, lasting));
+  return without_rates(
+      run, equations::discretise(explicit_system(run), run.grid, space_of(run),
+                                 equations::NamesAs::arrays, equations::LastingAs::arrays));
 }
 
 std::shared_ptr<equations::Linearisation const> linearisation_of(config::RunConfig const& run) {

@@ -29,7 +29,9 @@ int degree_of(config::RunConfig const& run);
 equations::System const& system_of(config::RunConfig const& run);
 equations::Space const& space_of(config::RunConfig const& run);
 /// All rates; by `leapfrog` those of rates of fields, which are the second half, and of implicit steps
-/// by multigrid what is explicit. What lasts is read from arrays (`LastingArrays`), but for several ranks.
+/// by multigrid what is explicit. What lasts is read from arrays (`LastingArrays`), for any number of ranks: a
+/// formula in their place would be rounded otherwise, since what is fused with what follows from all of a
+/// program.
 equations::Stencil stencil_of(config::RunConfig const& run);
 /// All rates linearised, by `leapfrog` the same; found once.
 std::shared_ptr<equations::Linearisation const> linearisation_of(config::RunConfig const& run);

@@ -58,8 +58,7 @@ T* SlopeParts<T>::buffer(int number, std::size_t component) {
 
 template <class T>
 void SlopeParts<T>::copy_sides(std::size_t component, system::Sides<T>& to) {
-  auto const inputs =
-      this->inputs_at(part_->first, std::span(window_.in).first(of_.evolved.size()));
+  auto const inputs = this->inputs_at(*part_, std::span(window_.in).first(of_.evolved.size()));
   for (int axis = 0; axis < 3; ++axis)
     for (int side = 0; side < 2; ++side) to[axis][side] = inputs[component].sides[axis][side];
 }

@@ -248,6 +248,14 @@ class BricksOfSystems(Cut):
                 initial={"h": "1 + 0.2*exp(-30*(x - 0.4)^2 - 40*(y - 0.3)^2)", "q": [0, 0, 0]},
                 time={"end": 0.03, "scheme": "ssprk2"}), (2, 1, 2))
 
+    def test_what_lasts(self):
+        for precision in ("float32", "float64"):
+            self.assert_shared_by(
+                pde({"u": "div((1 + 0.3*sin(3*x + y))*0.02*grad(u)) + 0.01*d_dz(exp(-x*z)*0.7*d_dx(u))"},
+                    grid={"points": [9, 8, 10]}, precision=precision, initial={"u": "uniform(5)"}, time={"end": 0.05, "scheme": "rk4"},
+                    boundary={"x": {"robin": ["1 + 0.2*y", "0.3*z"]}, "y": "periodic", "z": {"neumann": "0.1*x"}}),
+                (2, 2, 2), (2, 2, 1))
+
     def test_steps_that_follow_their_error(self):
         """The worst one is told with its place in the whole grid."""
         self.assert_shared_by(
@@ -316,12 +324,6 @@ class Arrangements(Shared):
 class BricksOnGpu(NeedsGpu, Bricks):
     DEVICE = "cuda"
 
-    def test_systems_are_refused(self):
-        file = self.write("case.yaml", pde({"u": "laplace(u)"}, grid={"points": [9, 8, 10]}, device="cuda", ranks=[2, 1, 2],
-                                           boundary={axis: "periodic" for axis in "xyz"}))
-        _, err = self.call("check", file, code=BAD_INPUT)
-        self.assertIn("parts along a third axis take steps on hosts", err)
-
     def test_transports(self):
         file = self.write("case.yaml", heat(grid={"points": [67, 65, 64]}, time={"end": 2e-4}, device="cuda", initial={"u": "x*y + z"},
                                             boundary={"x": "periodic", "y": "periodic", "z": {"dirichlet": 0}}))
@@ -331,6 +333,10 @@ class BricksOnGpu(NeedsGpu, Bricks):
                                    "--set", "ranks=[2,2,2]", environment={"GRIDSTRIDE_TRANSPORT": transport})
             self.assertRegex(json.loads(out)["chosen"]["transport"], f"^{transport}")
             self.assert_same("one/case.h5", "eight/case.h5")
+
+
+class BricksOfSystemsOnGpu(NeedsGpu, BricksOfSystems):
+    DEVICE = "cuda"
 
 
 class PencilsOnGpu(NeedsGpu, Pencils):

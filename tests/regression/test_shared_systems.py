@@ -44,6 +44,22 @@ def random_system(rng):
     return config
 
 
+def lasting_systems():
+    """Formulas of space that arrays hold, also beyond sides and of names with sides."""
+    yield pde({"u": "div(exp(-(x - y)^2)/(1 + sqrt(x*y + 1))*0.02*grad(u))"},
+              boundary={"x": {"robin": ["1 + y", "x"]}, "y": {"neumann": 0}})
+    for precision in ("float32", "float64"):
+        yield pde({"u": "div((1 + 0.3*sin(3*x + y))*0.02*grad(u))"}, grid={"points": [9, 8, 20]}, precision=precision,
+                  boundary={"x": "periodic", "y": {"dirichlet": "x"}, "z": {"neumann": "0.1*x"}}, initial={"u": "uniform(5)"},
+                  time={"end": 0.2, "scheme": "rk4"})
+        yield pde({"u": "div((1 + 0.3*sin(3*x + y)*t)*0.02*grad(u)) + 0.01*d_dx(exp(x*y)*0.7*d_dy(u))"},
+                  grid={"points": [40, 50]}, precision=precision, boundary={"x": {"dirichlet": "y"}, "y": "periodic"},
+                  initial={"u": "uniform(5)"}, time={"end": 0.02, "scheme": "ssprk2"})
+    sides = {"x": "periodic", "y": {"neumann": "0.1*x"}}
+    yield pde({"u": "laplace(0.02*w) + 0.1*u*exp(-x*y)"}, let={"w": "sin(3*x + y)*0.3*u + u^3"}, boundary={"u": sides, "w": sides},
+              precision="float32", time={"end": 0.05, "scheme": "rk4"})
+
+
 class Systems(Shared):
     def test_random_systems(self):
         rng = random.Random(7)
@@ -227,12 +243,18 @@ class Systems(Shared):
                 time={"end": 0.3, "scheme": "leapfrog"}), (count,))
 
     def test_what_lasts_is_found_by_each(self):
-        self.assert_shared(pde(
-            {"u": "div(exp(-(x - y)^2)/(1 + sqrt(x*y + 1))*0.02*grad(u))"},
-            boundary={"x": {"robin": ["1 + y", "x"]}, "y": {"neumann": 0}}), (2, 4))
+        for config in lasting_systems():
+            with self.subTest(config=config):
+                self.assert_shared(config, (2, 4))
 
 
 class OnGpu(NeedsGpu):
+    def test_what_lasts_is_found_by_each(self):
+        """Made by a program of its own: in the place of its array a formula would be fused otherwise."""
+        for config in lasting_systems():
+            with self.subTest(config=config):
+                self.assert_shared_on_gpu(config, transports=("p2p",), counts=(2,))
+
     def test_systems(self):
         rng = random.Random(3)
         for n in range(4):
