@@ -245,6 +245,7 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
       finders_.emplace_back(stream_, run_, std::move(linearisation));
       auto const of_this = finders_.back().follows();
       follows.state = follows.state || of_this.state;
+      follows.fields = follows.fields || of_this.fields;
       follows.time = follows.time || of_this.time;
       follows.steps_between = std::min(follows.steps_between, of_this.steps_between);
     }

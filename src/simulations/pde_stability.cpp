@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 #include <utility>
 
 #include "core/error.hpp"
@@ -30,6 +31,15 @@ std::vector<std::size_t> timed_coefficients(equations::Linearisation const& line
         (timed_globals && has(coefficients[i], equations::Kind::found)))
       places.push_back(i);
   return places;
+}
+
+/// Whether a coefficient has something of these kinds in it.
+bool contains(equations::Linearisation const& linearisation,
+              std::initializer_list<equations::Kind> kinds) {
+  return std::ranges::any_of(linearisation.coefficients(), [&](equations::Term term) {
+    return std::ranges::any_of(
+        kinds, [&](equations::Kind kind) { return linearisation.terms().contains(term, kind); });
+  });
 }
 
 std::vector<equations::Term> at_places(std::span<equations::Term const> terms,
@@ -94,17 +104,17 @@ equations::Range range_of(reduce::Moments<T> const& found) {
 
 }  // namespace
 
+template <class T>
+bool StabilityFinder<T>::follows_fields() const {
+  return !linearisation_->operands().empty() ||
+         contains(*linearisation_, {equations::Kind::unknown, equations::Kind::noise});
+}
+
 /// Whether no coefficient changes with the fields or in time.
 template <class T>
 bool StabilityFinder<T>::follows_space_alone() const {
-  using equations::Kind;
-  return !factors_change_ && linearisation_->operands().empty() &&
-         std::ranges::none_of(linearisation_->coefficients(), [this](equations::Term term) {
-           auto const contains = [&](Kind kind) {
-             return linearisation_->terms().contains(term, kind);
-           };
-           return contains(Kind::unknown) || contains(Kind::time) || contains(Kind::noise);
-         });
+  return !factors_change_ && !follows_fields() &&
+         !contains(*linearisation_, {equations::Kind::time});
 }
 
 template <class T>

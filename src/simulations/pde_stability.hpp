@@ -44,9 +44,10 @@ class StabilityFinder {
                   bool factors_change, std::vector<double> stage_times, std::string_view variant);
 
   /// Fields change by what the equations do in a step, factors as their formulas say; what depends
-  /// on the time is known before.
+  /// on the time is known before, and what depends on the place alone is found once.
   LimitFollows follows() const {
-    return {.state = factors_change_ || extremes_.size() > 0,
+    return {.state = factors_change_ || (extremes_.size() > 0 && !follows_space_alone()),
+            .fields = follows_fields(),
             .time = factors_change_ || ahead_.size() > 0,
             .steps_between = factors_change_     ? 1
                              : ahead_.size() > 0 ? 8
@@ -77,6 +78,7 @@ class StabilityFinder {
                                      OwnPlanes const* own = nullptr);
 
  private:
+  bool follows_fields() const;
   bool follows_space_alone() const;
   std::vector<equations::Range> find_ranges(Look const& look);
   /// Widens ranges by what coefficients are in steps to come.

@@ -66,7 +66,7 @@ StepChoice::Choice StepChoice::find_first() const {
     double const step = longest(present);
     if (is_leapfrog(run_)) return {dividing_step(run_, step), present.step};
     // Of fields that are not there yet a limit says nothing.
-    bool const says_nothing = follows_.state && present.step > 4 * step;
+    bool const says_nothing = follows_.fields && present.step > 4 * step;
     return {kept(says_nothing ? std::exp2(-20) * step : step), present.step};
   } catch (NumericalError const& error) {
     throw ConfigError({run_.problem(run_.location("equations"), error.what())});

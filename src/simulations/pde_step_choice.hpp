@@ -19,8 +19,9 @@ struct Ahead {
 
 /// What the limit of a step follows from.
 struct LimitFollows {
-  bool state = false;  ///< it has to be found again and again
-  bool time = false;   ///< also for steps to come
+  bool state = false;   ///< it has to be found again and again
+  bool fields = false;  ///< not from the place and the time alone
+  bool time = false;    ///< also for steps to come
   /// How many steps a limit holds for, at most.
   std::int64_t steps_between = 64;
   bool equations_have_time = false;

@@ -77,7 +77,7 @@ TEST(PdeStepChoice, LimitsThatFallAreFoundBeforeTheyAreMissed) {
 /// Where nothing limits a step yet, the first ones show what will.
 TEST(PdeStepChoice, FirstStepsAreShortWhereALimitSaysNothing) {
   auto const legs = legs_of(
-      {.state = true},
+      {.state = true, .fields = true},
       [](auto const&, double time) { return time == 0 ? 1e300 : 1e4 / (1 + time * time); }, 1000);
   double time = 0;
   for (std::size_t i = 0; i + 1 < legs.size(); ++i) {
@@ -146,6 +146,24 @@ TEST(PdeStepChoice, FieldsThatBeginWithNothing) {
   auto const found = run_pde(yaml("step: auto")), expected = run_pde(yaml("step: 1e-3"));
   for (std::size_t i = 0; i < expected.fields[0].size(); ++i)
     EXPECT_NEAR(found.fields[0][i], expected.fields[0][i], 0.02);
+}
+
+/// Where fields have no part in it a limit says all: steps are as long as it allows, from the first on,
+/// and as it has not to be found again no rounder.
+TEST(PdeStepChoice, CoefficientsOfThePlaceAreLookedAtOnce) {
+  auto const run = [](char const* factor, double end) {
+    return run_pde(fmt::format(
+        "simulation: pde\ngrid: {{points: [16, 12]}}\nboundary: {{x: periodic, y: {{neumann: "
+        "0}}}}\n"
+        "equations: {{u: \"div((1 + 0.3*sin(3*x + y){})*0.01*grad(u))\"}}\n"
+        "initial: {{u: x}}\ntime: {{scheme: euler, end: {}}}\noutput: {{every: {{count: 1}}}}\n",
+        factor, end));
+  };
+  EXPECT_EQ(run("", 1e-3).steps, 1);
+  EXPECT_EQ(run("*(1 + t)", 1e-3).steps, 11);  // formulas of time: a tenth of the interval, rounded
+  EXPECT_GT(run("*(1 + u)", 1e-3).steps, 40);
+  double const limit = 1 / (2 * 0.01 * 1.3 * (16 * 16 + 11 * 11));
+  EXPECT_EQ(run("", 0.9 * limit * 19.5).steps, 20);
 }
 
 /// A limit that falls from far above the step, which is found seldom by then.
