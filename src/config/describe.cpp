@@ -71,7 +71,7 @@ std::string form_text(Declaration const& form) {
   if (form.kind == Kind::formula) return formula_text(form);
   if (form.kind == Kind::number) return "number";
   if (form.kind == Kind::list) return list_text(form);
-  if (form.kind == Kind::items) return accepted(form);
+  if (form.kind == Kind::items || form.kind == Kind::choice) return accepted(form);
   std::vector<std::string> keys;
   for (Declaration const& key : form.children) keys.push_back(key.name + ": ...");
   return '{' + joined(keys, ", ") + '}';

@@ -296,23 +296,23 @@ void declare_of(Visitor& v, std::vector<Known> const& known, ReduceOptions& redu
 }
 
 void declare_dot(Visitor& v, std::vector<Known> const& known, ReduceOptions& reduction) {
-  std::vector<Choice> choices;
-  for (Known const& array : known) choices.push_back({array.name});
-  if (choices.empty()) choices.push_back({.name = "NAME", .any_name = true});
-  v.subset({.name = "dot", .documentation = "Sum of the products of two arrays."}, choices,
-           reduction.factors);
+  v.items<std::string>({.name = "dot",
+                        .documentation = "Sum of the products of two arrays, or of squares where "
+                                         "both are one.",
+                        .length = 2},
+                       reduction.factors, [&](Spec const& item, std::string& name) {
+                         declare_name(v, item, known, name);
+                       });
 }
 
 void check_dot(Visitor& v, std::string_view key, std::vector<Known> const& known,
                ReduceOptions const& reduction) {
   auto const& factors = reduction.factors;
-  if (factors.size() != 2)
-    return v.fault(key, fmt::format("takes two arrays, not {} (the sum of squares of one is the "
-                                    "square of `l2` among its `norms`)",
-                                    factors.size()));
+  if (factors.size() != 2) return;
   auto const a = std::ranges::find(known, factors[0], &Known::name);
   auto const b = std::ranges::find(known, factors[1], &Known::name);
-  if (a == known.end() || b == known.end()) return;
+  auto const is_array = [&](auto found) { return found != known.end() && found->result.empty(); };
+  if (!is_array(a) || !is_array(b)) return;
   if (auto const problem = shape_problem(*a, *b); !problem.empty()) v.fault(key, problem);
 }
 

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -107,6 +108,21 @@ TEST_F(TransformFiles, EqualsNumpyAndScipy) {
     ++compared;
   }
   EXPECT_EQ(compared, 9);
+}
+
+/// Of whole numbers sums are exact.
+TEST_F(TransformFiles, AnArrayTimesItselfIsItsSumOfSquares) {
+  std::vector<double> values(100);
+  std::iota(values.begin(), values.end(), -40.0);
+  double squares = 0;
+  for (double const value : values) squares += value * value;
+  auto const result =
+      transform(fmt::format("simulation: transform\n"
+                            "input: {{a: {{file: {}, type: float64, shape: [100]}}}}\n"
+                            "reduce: [{{dot: [a, a]}}]\nlimits: {{chunk: 64 B}}\n",
+                            write("a.bin", values)),
+                cpu);
+  EXPECT_EQ(result.numbers.at("a.dot.a"), squares);
 }
 
 /// What only the files show.
