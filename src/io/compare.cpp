@@ -92,19 +92,31 @@ bool match_grids_of(ResultFile const& a, ResultFile const& b, std::string const&
   return match_grids(a.grid_of(of_a), b.grid_of(of_b), fmt::format(" of '{}'", field), mismatches);
 }
 
-/// How many steps can be compared.
-std::size_t match_times(ResultFile const& a, ResultFile const& b,
-                        std::vector<std::string>& mismatches) {
+/// How many outputs can be compared. The same fields at the same times may come of other steps, which
+/// are others to the last bit alone.
+std::size_t match_times(ResultFile const& a, ResultFile const& b, bool exactly,
+                        Comparison& result) {
+  auto& mismatches = result.mismatches;
   auto const& times_a = a.times();
   auto const& times_b = b.times();
   auto const common = std::min(times_a.size(), times_b.size());
   if (times_a.size() != times_b.size())
     mismatches.push_back(
         fmt::format("there are {} steps in A, {} in B", times_a.size(), times_b.size()));
+  auto const is_same = [&](double x, double y) {
+    return exactly ? x == y || (std::isnan(x) && std::isnan(y)) : nearly_equal(x, y);
+  };
   for (std::size_t i = 0; i < common; ++i)
-    if (!nearly_equal(times_a[i], times_b[i])) {
+    if (!is_same(times_a[i], times_b[i])) {
       mismatches.push_back(fmt::format("step {} is at time {} in A, {} in B", i,
                                        format_exact(times_a[i]), format_exact(times_b[i])));
+      break;
+    }
+  for (std::size_t i = 0; i < common; ++i)
+    if (a.steps()[i] != b.steps()[i]) {
+      (exactly ? mismatches : result.notes)
+          .push_back(fmt::format("output {} comes after {} steps of the run in A, {} in B", i,
+                                 a.steps()[i], b.steps()[i]));
       break;
     }
   if (times_a.empty() && times_b.empty())
@@ -304,9 +316,10 @@ Comparison compare(ResultFile const& a, ResultFile const& b, double rtol, double
       throw std::invalid_argument(fmt::format(
           "compare: {} is {} (a tolerance is finite and not negative)", name, tolerance));
   Comparison result;
-  auto const names = match_fields(a, b, rtol == 0 && atol == 0, result);
+  bool const exactly = rtol == 0 && atol == 0;
+  auto const names = match_fields(a, b, exactly, result);
   bool const same_shape = match_grids(a.grid(), b.grid(), "", result.mismatches);
-  auto const steps = match_times(a, b, result.mismatches);
+  auto const steps = match_times(a, b, exactly, result);
   compare_tables(a, b, steps, rtol, atol, result);
   if (!same_shape) return result;
   for (auto const& name : names)

@@ -28,9 +28,9 @@ struct FieldDifference {
 };
 
 struct Comparison {
-  std::vector<std::string> mismatches;   ///< in names, shapes, units, steps and times
-  std::vector<std::string> notes;        ///< types that differ, where a tolerance is given
-  std::vector<FieldDifference> fields;   ///< of the fields that could be compared
+  std::vector<std::string> mismatches;  ///< in names, shapes, units, steps and times
+  std::vector<std::string> notes;       ///< types and steps that differ, where a tolerance is given
+  std::vector<FieldDifference> fields;  ///< of the fields that could be compared
   std::vector<FieldDifference> columns;  ///< of tables, as `peaks.value`; the first index is a row
 
   bool equal() const;
@@ -38,15 +38,15 @@ struct Comparison {
   std::string table() const;
 };
 
-/// Compares `a` with the reference `b`, one step at a time. Names, shapes, units, the number of
-/// steps, the times and the places of grids (relative 1e-12) must agree, and so must every value
-/// within |a-b| <= atol + rtol·|b|, and types of fields where both tolerances are 0. Of tables,
-/// columns, their types and the number of rows must agree too; whole numbers are the same or differ,
-/// whatever the tolerance. NaN agrees with NaN alone, an infinity with itself alone. Files without a
-/// step, or without a field and a table, do not agree: nothing shows that they do. Throws
-/// `std::invalid_argument` for a tolerance that is negative or not finite. Diagnostics follow from
-/// the fields and are not compared: a value that one rounding moves over a bin's edge changes two
-/// counts.
+/// Compares `a` with the reference `b`, one output at a time. Names, shapes, units, the number of
+/// outputs, their times and the places of grids (relative 1e-12) must agree, and so must every value
+/// within |a-b| <= atol + rtol·|b|; where both tolerances are 0 also types of fields, times to the
+/// last bit, and how many steps the run had made at each output. Of tables, columns, their types and
+/// the number of rows must agree too; whole numbers are the same or differ, whatever the tolerance.
+/// NaN agrees with NaN alone, an infinity with itself alone. Files without a step, or without a field
+/// and a table, do not agree: nothing shows that they do. Throws `std::invalid_argument` for a
+/// tolerance that is negative or not finite. Diagnostics follow from the fields and are not compared:
+/// a value that one rounding moves over a bin's edge changes two counts.
 Comparison compare(ResultFile const& a, ResultFile const& b, double rtol, double atol);
 /// The same for files, or directories that hold exactly one `.h5`.
 Comparison compare(std::filesystem::path const& a, std::filesystem::path const& b, double rtol,

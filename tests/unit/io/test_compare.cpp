@@ -13,11 +13,12 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 /// Two results to compare, alike but for what a test changes.
 class Compare : public testing::Test {
  protected:
-  void write(std::string const& name, std::vector<double> const& values, double time = 0.5) {
+  void write(std::string const& name, std::vector<double> const& values, double time = 0.5,
+             std::int64_t steps = 1) {
     Field const field = {"u", "K", grid, Precision::float64, values.data()};
     ResultWriter writer(folder / name, {grid, {{"u", "K", Precision::float64}}, {}, Provenance{}});
     writer.append(0, 0, std::span(&field, 1), {});
-    writer.append(1, time, std::span(&field, 1), {});
+    writer.append(steps, time, std::span(&field, 1), {});
   }
   Comparison compare_values(std::vector<double> const& a, std::vector<double> const& b,
                             double rtol = 0, double atol = 0) {
@@ -201,10 +202,28 @@ TEST_F(Compare, NanAndInfinityAgreeWithThemselvesAlone) {
 
 TEST_F(Compare, TimesMustAgree) {
   write("a.h5", {1, 2, 3, 4}, 0.5);
+  EXPECT_TRUE(compare(folder / "a.h5", folder / "a.h5", 0, 0).equal());
   write("b.h5", {1, 2, 3, 4}, 0.5 * (1 + 1e-13));
-  EXPECT_TRUE(compare(folder / "a.h5", folder / "b.h5", 0, 0).equal());
+  EXPECT_TRUE(compare(folder / "a.h5", folder / "b.h5", 0, 1e-300).equal());
+  auto const exactly = compare(folder / "a.h5", folder / "b.h5", 0, 0);
+  EXPECT_FALSE(exactly.equal());
+  EXPECT_NE(exactly.table().find("step 1 is at time 0.5 in A, 0.50000000000005 in B"),
+            std::string::npos)
+      << exactly.table();
   write("b.h5", {1, 2, 3, 4}, 0.5 * (1 + 1e-11));
   EXPECT_FALSE(compare(folder / "a.h5", folder / "b.h5", 1, 1).equal());
+}
+
+TEST_F(Compare, StepsOfTheRunAreToldWhereTheyDiffer) {
+  write("a.h5", {1, 2, 3, 4}, 0.5, 7);
+  write("b.h5", {1, 2, 3, 4}, 0.5, 8);
+  std::string const what = "output 1 comes after 7 steps of the run in A, 8 in B";
+  auto const within = compare(folder / "a.h5", folder / "b.h5", 0, 1e-300);
+  EXPECT_TRUE(within.equal());
+  EXPECT_NE(within.table().find("note: " + what), std::string::npos) << within.table();
+  auto const exactly = compare(folder / "a.h5", folder / "b.h5", 0, 0);
+  EXPECT_FALSE(exactly.equal());
+  EXPECT_NE(exactly.table().find("mismatch: " + what), std::string::npos) << exactly.table();
 }
 
 TEST_F(Compare, LayoutsMustAgree) {
