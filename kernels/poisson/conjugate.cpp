@@ -53,8 +53,16 @@ template <class S, class T>
 struct Part {
   Equation<T> equation;
   Operator<T> a;
+  double scale;
+  S const* roots;  ///< at places
 
-  explicit Part(Equation<T> const& of) : equation(of), a(operator_of(of)) {}
+  Part(Equation<T> const& of, double factor, S const* of_diagonal)
+      : equation(of),
+        a(operator_of(of)),
+        scale(factor),
+        roots(of_diagonal == nullptr ? nullptr : at_places(of, of_diagonal)) {}
+
+  Symmetric<T, S> symmetric() const { return {a, scale, roots}; }
 
   template <class U>
   U* at(std::span<U> values) const {
@@ -84,28 +92,28 @@ struct Part {
 
 /// A point after another, on either backend.
 template <class S, class T>
-krylov::Operator<S> by_points(Part<S, T> const& part, double scale) {
+krylov::Operator<S> by_points(Part<S, T> const& part) {
   krylov::Operator<S> result;
   auto const parts = Parts::of(part.a);
-  result.apply = [part, scale](Stream& stream, std::span<S const> x, std::span<S> y) {
+  result.apply = [part](Stream& stream, std::span<S const> x, std::span<S> y) {
     part.bring(stream, x);
-    visit(stream, Multiply<T, S>{with_known(part.a), scale, part.at(x), part.at(y)});
+    visit(stream,
+          Multiply<T, S>{{with_known(part.a), part.scale, part.roots}, part.at(x), part.at(y)});
   };
   auto& steps = result.fused;
   steps.partials = parts.count;
   steps.direct_cuts = part.cuts([&](std::int64_t planes) { return parts.of_first(planes); });
   steps.descend_cuts = steps.direct_cuts;
-  steps.direct = [part, scale](Stream& stream, int const* stop, double const* beta,
-                               std::span<S const> r, std::span<S const> p, std::span<S> q,
-                               std::span<double> sums) {
+  steps.direct = [part](Stream& stream, int const* stop, double const* beta, std::span<S const> r,
+                        std::span<S const> p, std::span<S> q, std::span<double> sums) {
     part.bring(stream, r);
     part.follow(stream, stop, beta, r, p, q);
-    step(stream, Direct<T, S>{part.a, scale, stop, beta, part.at(r), part.at(p), part.at(q)}, sums);
+    step(stream, Direct<T, S>{part.symmetric(), stop, beta, part.at(r), part.at(p), part.at(q)},
+         sums);
   };
-  steps.descend = [part, scale](Stream& stream, int const* stop, double const* alpha,
-                                std::span<S const> q, std::span<S> x, std::span<S> r,
-                                std::span<double> sums) {
-    step(stream, Descend<T, S>{part.a, scale, stop, alpha, part.at(q), part.at(x), part.at(r)},
+  steps.descend = [part](Stream& stream, int const* stop, double const* alpha, std::span<S const> q,
+                         std::span<S> x, std::span<S> r, std::span<double> sums) {
+    step(stream, Descend<T, S>{part.symmetric(), stop, alpha, part.at(q), part.at(x), part.at(r)},
          sums);
     part.send(stream, r);
   };
@@ -121,8 +129,8 @@ bool goes_by_columns(Backend backend, Grid const& grid, bool has_fields) {
 }
 
 template <class S, class T>
-krylov::Operator<S> by_columns(Part<S, T> const& part, double scale) {
-  auto const a = ColumnOperator<S>::of(part.a, scale);
+krylov::Operator<S> by_columns(Part<S, T> const& part) {
+  auto const a = ColumnOperator<S>::of(part.a, part.scale);
   krylov::Operator<S> result;
   result.apply = [a, part](Stream& stream, std::span<S const> x, std::span<S> y) {
     part.bring(stream, x);
@@ -152,18 +160,29 @@ krylov::Operator<S> by_columns(Part<S, T> const& part, double scale) {
 }  // namespace
 
 template <class S, class T>
-krylov::Operator<S> symmetric_operator(Stream& stream, Equation<T> const& equation, int exponent) {
-  Part<S, T> const part(equation);
+Buffer<S> diagonal_roots(Stream& stream, Equation<T> const& equation, int exponent) {
+  bool const has_fields = equation.diffusivities != nullptr || equation.reactions != nullptr;
+  if (!has_fields) return {};
+  Buffer<S> roots(stream, MemorySpace::device, static_cast<std::size_t>(points_held(equation)));
+  visit(stream, FindRoots<T, S>{with_known(operator_of(equation)), std::ldexp(1.0, exponent),
+                                at_places(equation, roots.data())});
+  if (equation.ranks != nullptr) equation.ranks->exchange(stream, roots.span());
+  return roots;
+}
+
+template <class S, class T>
+krylov::Operator<S> symmetric_operator(Stream& stream, Equation<T> const& equation, int exponent,
+                                       S const* roots) {
+  Part<S, T> const part(equation, std::ldexp(1.0, exponent), roots);
   Grid const& grid = equation.grid;
-  double const scale = std::ldexp(1.0, exponent);
   krylov::Operator<S> result;
 #ifdef GRIDSTRIDE_WITH_CUDA
   bool const has_fields = part.a.diffusivities != nullptr || part.a.reactions != nullptr;
   if (goes_by_columns(stream.backend(), grid, has_fields))
-    result = by_columns<S>(part, scale);
+    result = by_columns<S>(part);
   else
 #endif
-    result = by_points<S>(part, scale);
+    result = by_points<S>(part);
   static_cast<void>(stream);
   result.size = points_held(equation);
   result.plane = grid.dims == 1 ? 0 : grid.face_size(grid.dims - 1);
@@ -202,12 +221,22 @@ struct ConjugateBody {
         singular(is_singular),
         options(std::move(how)),
         exponent(-exponent_of(number(look(stream, 0, nullptr).value))),
-        matrix(symmetric_operator<double>(stream, of, exponent)),
+        roots(diagonal_roots<double>(stream, of, exponent)),
+        matrix(symmetric_operator<double>(stream, of, exponent, pointer(roots))),
         b(stream, MemorySpace::device, size()),
         x(stream, MemorySpace::device, size()) {
-    if (options.inner == Precision::float32)
-      matrix.rounded = std::make_shared<krylov::Operator<float> const>(
-          symmetric_operator<float>(stream, of, exponent));
+    if (options.inner == Precision::float64) return;
+    rounded_roots = diagonal_roots<float>(stream, of, exponent);
+    matrix.rounded = std::make_shared<krylov::Operator<float> const>(
+        symmetric_operator<float>(stream, of, exponent, pointer(rounded_roots)));
+  }
+  template <class S>
+  static S const* pointer(Buffer<S> const& values) {
+    return values.size() == 0 ? nullptr : values.data();
+  }
+  /// At places.
+  double const* scaling() const {
+    return roots.size() == 0 ? nullptr : at_places(equation, roots.data());
   }
   std::size_t size() const { return static_cast<std::size_t>(points_held(equation)); }
   Largest look(Stream& stream, double mean, T const* right) const {
@@ -218,7 +247,9 @@ struct ConjugateBody {
   Operator<T> a;
   bool singular;
   ConjugateOptions options;
-  int exponent;  ///< of what rows are multiplied by
+  int exponent;                 ///< of what rows are multiplied by
+  Buffer<double> roots;         ///< of the diagonal, where coefficients are fields
+  Buffer<float> rounded_roots;  ///< the same for float32 inside
   krylov::Operator<double> matrix;
   Buffer<double> b, x;
 };
@@ -277,7 +308,7 @@ krylov::Result ConjugateSolver<T>::solve(Stream& stream,
   bool const is_nothing = largest <= 4 * std::numeric_limits<double>::epsilon() * given;
   int const unit = is_nothing || !std::isfinite(largest) ? 0 : exponent_of(largest);
   visit(stream, TakeRight<T>{with_known(body.a), mean, is_nothing ? 0.0 : std::ldexp(1.0, -unit),
-                             at_places(body.equation, right.data()),
+                             body.scaling(), at_places(body.equation, right.data()),
                              at_places(body.equation, body.b.data())});
   zero_async(body.x.span(), stream);
   krylov::Options const options{.tolerance = body.options.tolerance,
@@ -286,25 +317,30 @@ krylov::Result ConjugateSolver<T>::solve(Stream& stream,
   auto result = krylov::solve<double>(stream, krylov::Method::cg, body.matrix, {},
                                       std::as_const(body.b).span(), body.x.span(), options);
   go_on(stream, body, options, result);
-  visit(stream, GiveSolution<T>{body.a, std::ldexp(1.0, unit + body.exponent),
+  visit(stream, GiveSolution<T>{body.a, std::ldexp(1.0, unit + body.exponent), body.scaling(),
                                 at_places(body.equation, std::as_const(body.x).data()),
                                 at_places(body.equation, u.data())});
   stream.synchronize();
   return result;
 }
 
-std::size_t conjugate_bytes(Grid const& grid, Precision inner) {
+std::size_t conjugate_bytes(Grid const& grid, bool has_fields, Precision inner) {
   bool const is_rounded = inner == Precision::float32;
   // b, x, r and what is for A·x; then directions, of float32 with r and what x is to be changed by.
   std::size_t const numbers =
       is_rounded ? 4 * sizeof(double) + 4 * sizeof(float) : 5 * sizeof(double);
-  return numbers * static_cast<std::size_t>(grid.size());
+  std::size_t const of_roots = !has_fields ? 0 : sizeof(double) + (is_rounded ? sizeof(float) : 0);
+  return (numbers + of_roots) * static_cast<std::size_t>(grid.size());
 }
 
-#define GRIDSTRIDE_INSTANTIATE(T)                                                         \
-  template class ConjugateSolver<T>;                                                      \
-  template krylov::Operator<double> symmetric_operator(Stream&, Equation<T> const&, int); \
-  template krylov::Operator<float> symmetric_operator(Stream&, Equation<T> const&, int);
+#define GRIDSTRIDE_INSTANTIATE(T)                                                        \
+  template class ConjugateSolver<T>;                                                     \
+  template Buffer<double> diagonal_roots(Stream&, Equation<T> const&, int);              \
+  template Buffer<float> diagonal_roots(Stream&, Equation<T> const&, int);               \
+  template krylov::Operator<double> symmetric_operator(Stream&, Equation<T> const&, int, \
+                                                       double const*);                   \
+  template krylov::Operator<float> symmetric_operator(Stream&, Equation<T> const&, int,  \
+                                                      float const*);
 GRIDSTRIDE_INSTANTIATE(float)
 GRIDSTRIDE_INSTANTIATE(double)
 

@@ -7,6 +7,7 @@
 #include <span>
 #include <type_traits>
 
+#include "core/buffer.hpp"
 #include "core/precision.hpp"
 #include "core/stream.hpp"
 #include "kernels/krylov/krylov.hpp"
@@ -14,11 +15,14 @@
 
 /// The equation by conjugate gradients of family `krylov`, without a matrix: differences are taken
 /// as they are needed. Rows are multiplied by the shares of cells that belong to points, which makes
-/// them symmetric, and by a power of two; so is the right-hand side.
+/// them symmetric, and by a power of two; so is the right-hand side. Where a or κ are fields, rows and
+/// columns are divided by the roots of the diagonal, too: as many iterations as with Jacobi's
+/// preconditioner, and the passes of one without.
 namespace gridstride::poisson {
 
 struct ConjugateOptions {
-  /// Of ‖V·(f − A·u)‖₂, with V the shares of cells, over ‖V·f‖₂.
+  /// Of ‖V·(f − A·u)‖₂, with V the shares of cells, over ‖V·f‖₂; where a or κ are fields, V is these
+  /// over the roots of the diagonal of V·A.
   double tolerance = 1e-10;
   std::int64_t iterations = 10000;  ///< at most
   /// In which directions and residuals are carried along. u and what is left of the right-hand side
@@ -28,7 +32,7 @@ struct ConjugateOptions {
 };
 
 /// Device memory that a solver takes, at most; of several ranks, for a grid of their planes.
-std::size_t conjugate_bytes(Grid const& grid, Precision inner);
+std::size_t conjugate_bytes(Grid const& grid, bool has_fields, Precision inner);
 
 /// Planes along the slowest axis that ranks which share a grid do not cut: one, or a power of two.
 std::int64_t planes_together(Backend backend, Grid const& grid, Sides const& sides, bool has_fields,
@@ -62,9 +66,14 @@ class ConjugateSolver {
   std::unique_ptr<ConjugateBody<T>> body_;
 };
 
-/// The operator that it solves with, 2^exponent·V·A, with whole steps: x and b are 0 on Dirichlet
-/// sides. The equation's fields have to outlive it.
+/// R = 1/√ of the diagonal of 2^exponent·V·A where a or κ are fields, 0 where u is known; else nothing.
 template <class S, class T>
-krylov::Operator<S> symmetric_operator(Stream& stream, Equation<T> const& equation, int exponent);
+Buffer<S> diagonal_roots(Stream& stream, Equation<T> const& equation, int exponent);
+
+/// The operator that it solves with, 2^exponent·V·A or R·2^exponent·V·A·R, with whole steps: x and b are
+/// 0 on Dirichlet sides. The equation's fields and R have to outlive it.
+template <class S, class T>
+krylov::Operator<S> symmetric_operator(Stream& stream, Equation<T> const& equation, int exponent,
+                                       S const* roots = nullptr);
 
 }  // namespace gridstride::poisson

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cmath>
+
 #include "kernels/poisson/columns.hpp"
 #include "kernels/poisson/point.hpp"
 
@@ -37,28 +39,55 @@ GRIDSTRIDE_HOST_DEVICE bool is_known(Operator<T> const& a, std::int64_t const (&
   return false;
 }
 
-/// scale·V·A of values.
-template <class T, class Value>
-GRIDSTRIDE_HOST_DEVICE double symmetric_product(Operator<T> const& a, double scale,
-                                                Value const& value, std::int64_t const (&at)[3]) {
-  return scale * share_of(a, at) * product_with(a, value, at).product;
-}
+/// scale·V·A, or where there are roots R·(scale·V·A)·R.
+template <class T, class S>
+struct Symmetric {
+  Operator<T> a;
+  double scale;
+  S const* roots;  ///< R, or null
+
+  template <class Value>
+  GRIDSTRIDE_HOST_DEVICE double product(Value const& value, std::int64_t const (&at)[3]) const {
+    double const share = scale * share_of(a, at);
+    if (roots == nullptr) return share * product_with(a, value, at).product;
+    auto const scaled = [&](std::int64_t place) {
+      return double{roots[place]} * static_cast<double>(value(place));
+    };
+    return double{roots[place_of(a, at)]} * share * product_with(a, scaled, at).product;
+  }
+};
+
+/// R: 1/√ of the diagonal of scale·V·A, 0 where u is known.
+template <class T, class S>
+struct FindRoots {
+  Operator<T> a;  ///< with what is known
+  double scale;
+  S* roots;
+  GRIDSTRIDE_HOST_DEVICE void operator()(std::int64_t const (&at)[3]) const {
+    std::int64_t const place = place_of(a, at);
+    double diagonal = a.reaction_at(place);
+    for (int axis = 0; axis < a.dims && !is_known(a, at); ++axis) {
+      Faces const faces = faces_of(a, axis, at[axis], place);
+      diagonal += faces.lower + faces.upper;
+    }
+    roots[place] =
+        is_known(a, at) ? S{0} : static_cast<S>(1 / sqrt(scale * share_of(a, at) * diagonal));
+  }
+};
 
 /// q ← r + β·p; q·A·q.
 template <class T, class S>
-struct Direct {
-  Operator<T> a;
-  double scale;
+struct Direct : Symmetric<T, S> {
   int const* stop;
   double const* factor;
   S const *r, *p;
   S* q;
   GRIDSTRIDE_HOST_DEVICE double operator()(S beta, std::int64_t const (&at)[3]) const {
     auto const value = [&](std::int64_t place) { return r[place] + beta * p[place]; };
-    std::int64_t const place = place_of(a, at);
+    std::int64_t const place = place_of(this->a, at);
     S const direction = value(place);
     q[place] = direction;
-    return direction * symmetric_product(a, scale, value, at);
+    return direction * this->product(value, at);
   }
 };
 
@@ -82,61 +111,61 @@ struct Follow {
 
 /// x ← x + α·q, r ← r − α·A·q; r·r.
 template <class T, class S>
-struct Descend {
-  Operator<T> a;
-  double scale;
+struct Descend : Symmetric<T, S> {
   int const* stop;
   double const* factor;
   S const* q;
   S *x, *r;
   GRIDSTRIDE_HOST_DEVICE double operator()(S alpha, std::int64_t const (&at)[3]) const {
     auto const value = [&](std::int64_t place) { return q[place]; };
-    std::int64_t const place = place_of(a, at);
-    S const product = static_cast<S>(symmetric_product(a, scale, value, at));
-    S const left = r[place] - alpha * product;
+    std::int64_t const place = place_of(this->a, at);
+    S const left = r[place] - alpha * static_cast<S>(this->product(value, at));
     x[place] += alpha * q[place];
     r[place] = left;
     return static_cast<double>(left) * static_cast<double>(left);
   }
 };
 
-/// y ← A·x, 0 where u is known.
+/// y ← A·x, 0 where u is known; with what is known.
 template <class T, class S>
-struct Multiply {
-  Operator<T> a;  ///< with what is known
-  double scale;
+struct Multiply : Symmetric<T, S> {
   S const* x;
   S* y;
   GRIDSTRIDE_HOST_DEVICE void operator()(std::int64_t const (&at)[3]) const {
     auto const value = [&](std::int64_t place) { return x[place]; };
-    y[place_of(a, at)] =
-        is_known(a, at) ? S{0} : static_cast<S>(symmetric_product(a, scale, value, at));
+    y[place_of(this->a, at)] =
+        is_known(this->a, at) ? S{0} : static_cast<S>(this->product(value, at));
   }
 };
 
-/// b ← scale·V·(right − mean), 0 where u is known.
+/// b ← scale·V·(right − mean), times R where there is one, 0 where u is known.
 template <class T>
 struct TakeRight {
   Operator<T> a;  ///< with what is known
   double mean, scale;
+  double const* roots;  ///< or null
   T const* right;
   double* b;
   GRIDSTRIDE_HOST_DEVICE void operator()(std::int64_t const (&at)[3]) const {
     std::int64_t const place = place_of(a, at);
-    b[place] = is_known(a, at) ? 0.0 : scale * (share_of(a, at) * (double{right[place]} - mean));
+    double const root = roots == nullptr ? 1.0 : roots[place];
+    double const value = scale * (share_of(a, at) * (double{right[place]} - mean));
+    b[place] = is_known(a, at) ? 0.0 : root * value;
   }
 };
 
-/// u ← scale·x at the unknowns.
+/// u ← scale·x at the unknowns, times R where there is one.
 template <class T>
 struct GiveSolution {
   Operator<T> a;
   double scale;
+  double const* roots;  ///< or null
   double const* x;
   T* u;
   GRIDSTRIDE_HOST_DEVICE void operator()(std::int64_t const (&at)[3]) const {
     std::int64_t const place = place_of(a, at);
-    u[place] = static_cast<T>(scale * x[place]);
+    double const root = roots == nullptr ? 1.0 : roots[place];
+    u[place] = static_cast<T>(scale * (root * x[place]));
   }
 };
 
@@ -193,6 +222,7 @@ void cuda_multiply_columns(Stream&, ColumnOperator<S> const&, S const* x, S* y);
 #define GRIDSTRIDE_CONJUGATE_STEPS(step, visit, survey, T)                                        \
   step(Direct<T, double>) step(Direct<T, float>) step(Descend<T, double>) step(Descend<T, float>) \
       visit(Follow<T, double>) visit(Follow<T, float>) visit(Multiply<T, double>)                 \
-          visit(Multiply<T, float>) visit(TakeRight<T>) visit(GiveSolution<T>) survey(T)
+          visit(Multiply<T, float>) visit(FindRoots<T, double>) visit(FindRoots<T, float>)        \
+              visit(TakeRight<T>) visit(GiveSolution<T>) survey(T)
 
 }  // namespace gridstride::poisson

@@ -89,7 +89,8 @@ MemoryForecast poisson_memory(config::RunConfig const& run, Inputs const&, Backe
           poisson::LayerSolver<double>::bytes(backend, run.grid, poisson::sides_of(run), *axis);
   }
   if (poisson::method_of(run) == "cg")
-    result.other_bytes += poisson::conjugate_bytes(run.grid, poisson::conjugates_of(run).inner);
+    result.other_bytes += poisson::conjugate_bytes(run.grid, poisson::has_fields(run),
+                                                   poisson::conjugates_of(run).inner);
   if (poisson::has_cycles(run))
     result.other_bytes +=
         multigrid::solver_bytes(backend, run.grid, poisson::sides_of(run), poisson::has_fields(run),

@@ -59,7 +59,9 @@ SlabSteps shares_of(config::RunConfig const& run, Device const& device,
   plane.points = {static_cast<std::int64_t>(points), 1, 1};
   // What others take depends on the cuts (`with_solver`).
   bool const conjugates = method_of(run) == "cg";
-  std::size_t const numbers = conjugates ? conjugate_bytes(plane, inner) / points / value_bytes : 0;
+  std::size_t const bytes =
+      conjugates ? conjugate_bytes(plane, has_fields(run), inner) / points : 0;
+  std::size_t const numbers = (bytes + value_bytes - 1) / value_bytes;
   auto const slowest = static_cast<std::size_t>(run.grid.dims - 1);
   std::int64_t together = planes_together(conjugates ? device.backend() : Backend::cpu, run.grid,
                                           sides_of(run), has_fields(run), inner);

@@ -80,8 +80,9 @@ StepsTaken<S> take_steps(Stream& stream, krylov::Operator<S> const& a, std::vect
   return taken;
 }
 
+/// `scaled`: rows and columns by the roots of the diagonal.
 template <class S, class T>
-void expect_symmetric(Stream& stream, KnownEquation const& e) {
+void expect_symmetric(Stream& stream, KnownEquation const& e, bool scaled) {
   constexpr int exponent = -3;
   auto const a = to_device<T>(stream, e.a), kappa = to_device<T>(stream, e.kappa);
   Equation<T> equation{
@@ -91,14 +92,22 @@ void expect_symmetric(Stream& stream, KnownEquation const& e) {
     equation.reactions = kappa.data();
   }
   auto const v = random_unknowns(e.grid, e.sides, 1), w = random_unknowns(e.grid, e.sides, 2);
-  auto const taken = take_steps(stream, symmetric_operator<S>(stream, equation, exponent), v, w);
+  auto const roots = diagonal_roots<S>(stream, equation, exponent);
+  EXPECT_EQ(roots.size(), e.varies ? v.size() : 0);
+  S const* const factors = scaled ? roots.data() : nullptr;
+  auto const taken =
+      take_steps(stream, symmetric_operator<S>(stream, equation, exponent, factors), v, w);
+  auto const root = [&](std::size_t i) {
+    return scaled ? 1 / std::sqrt(std::ldexp(e.volume[i] * e.matrix[i][i], exponent)) : 1.0;
+  };
   double curvature = 0, square = 0, size = 0;
   double const epsilon = 64 * double{std::numeric_limits<S>::epsilon()};
   for (std::size_t i = 0; i < v.size(); ++i) {
     double product = 0, of_q = 0, row = 0;
     bool const known = !e.is_unknown(static_cast<std::int64_t>(i));
     for (std::size_t j = 0; j < v.size() && !known; ++j) {
-      double const element = std::ldexp(e.volume[i] * e.matrix[i][j], exponent);
+      if (!e.is_unknown(static_cast<std::int64_t>(j))) continue;
+      double const element = std::ldexp(e.volume[i] * e.matrix[i][j], exponent) * root(i) * root(j);
       product += element * v[j];
       of_q += element * (w[j] + step_beta * v[j]);
       row += std::abs(element);
@@ -129,10 +138,13 @@ inline void expect_symmetric_operators(Stream& stream) {
     for (bool const varies : {false, true}) {
       SCOPED_TRACE(fmt::format("{} varies {}", one.sides, varies));
       auto const e = known_equation(one.points, one.sides, varies);
-      expect_symmetric<double, double>(stream, e);
-      expect_symmetric<float, double>(stream, e);
-      expect_symmetric<double, float>(stream, e);
-      expect_symmetric<float, float>(stream, e);
+      for (bool const scaled : {false, true}) {
+        if (scaled && !varies) continue;
+        expect_symmetric<double, double>(stream, e, scaled);
+        expect_symmetric<float, double>(stream, e, scaled);
+        expect_symmetric<double, float>(stream, e, scaled);
+        expect_symmetric<float, float>(stream, e, scaled);
+      }
     }
 }
 
