@@ -110,6 +110,33 @@ TEST(Poisson, ConstantsAndNothing) {
   }
 }
 
+/// A source of which nothing but roundings, or nearly nothing, is left when its mean is taken off.
+TEST(Poisson, ConstantSourcesLeaveTheMean) {
+  PoissonGrid const grids[] = {{{33}, "nn"},
+                               {{32}, "pp"},
+                               {{33, 20}, "nnpp"},
+                               {{70, 300}, "nnnn"},
+                               {{16, 10, 11}, "pppppp"}};
+  auto const expect = [](PoissonGrid const& grid, std::string const& precision,
+                         std::string const& more, std::string const& mean) {
+    SCOPED_TRACE(fmt::format("{} {} {} {}", grid.sides, precision, more, mean));
+    std::string const yaml =
+        poisson_yaml(grid, mean, {"0", "0", "0"},
+                     fmt::format("imbalance: 1, mean: {}, {}", mean, more), precision);
+    EXPECT_EQ(OneShot(yaml, cpu).simulation->shortfall(), "");
+    auto const solved = solve_poisson(yaml, cpu);
+    EXPECT_LE(solved.diagnostic("backward_error"), precision == "float32" ? 1e-5 : 1e-13);
+    EXPECT_LE(solved.error, precision == "float32" ? 1e-6 : 2e-14);
+  };
+  for (PoissonGrid const& grid : grids)
+    for (std::string const precision : {"float32", "float64"})
+      for (std::string const method : {"auto", "multigrid", "mg_cg", "cg"})
+        for (std::string const source : {"0.1", "1/3", "0.1 + 1e-13*cos(2*pi*x)"})
+          for (std::string const mean : {"0", "2"})
+            expect(grid, precision, fmt::format("source: \"{}\", method: {}", source, method),
+                   mean);
+}
+
 /// A source that is infinite where u is given says nothing there.
 TEST(Poisson, SourcesDoNotCountWhereUIsGiven) {
   for (std::string const method : {"direct", "fft", "cg, tolerance: 1e-14"}) {
