@@ -73,7 +73,9 @@ struct Result {
 /// Shao, Yang and Gu, SIAM J. Sci. Comput. 40 (2018)); what roundings have left of a vector is
 /// dropped. The block has a quarter more vectors than modes are asked for, and four at least, so
 /// that none of several equal eigenvalues is passed over: `rows` has room for `block_size` of them, of
-/// which the first k become modes. Throws `std::invalid_argument` for more modes than unknowns, or
+/// which the first k become modes. What a preconditioner cannot tell apart, eigenvalues that lie close
+/// together beside their size, takes hundreds of iterations unless the block has all of them: after some
+/// iterations without an end it has twice as many vectors, up to `largest_block`. Throws `std::invalid_argument` for more modes than unknowns, or
 /// than `most_modes`, and for other room.
 Result lobpcg(Stream& stream, Operator const& a, Options const& options, std::span<double> rows);
 
@@ -81,7 +83,9 @@ inline constexpr int most_modes = 128;  ///< of `lobpcg` and `lanczos`
 
 /// Vectors of the block that finds so many modes.
 int block_size(int modes, std::int64_t unknowns);
-/// Device memory that it takes beside these.
+/// And at most, where they have room in 256 MiB with all that belongs to them.
+int largest_block(int modes, std::int64_t size, std::int64_t unknowns);
+/// Device memory that it takes beside `rows`, at most.
 std::size_t lobpcg_bytes(int modes, std::int64_t size, std::int64_t unknowns);
 
 /// Lanczos' method with blocks, all vectors orthogonal to all others, and thick restarts (Wu and Simon,

@@ -8,6 +8,11 @@
 // P is what the new X has of P and W, made orthonormal to X in coefficients (Hetmaniuk and Lehoucq,
 // J. Comput. Phys. 218 (2006)). A·X and A·P drift from products by rounding: they are made anew every
 // so many iterations, and before modes count as found.
+//
+// T·(A − λ) is near 1 for what is far from λ, and near 1 − λ/μ for an eigenvalue μ nearby. Of a membrane
+// that is a thousand times as long as wide sixty modes differ by less than a thousandth, and T cannot tell
+// them apart; in a block with all of them nothing has to. So a block that has not come to an end, and
+// whose last eigenvalues are near the first ones outside of those asked for, grows.
 
 #include <algorithm>
 #include <cmath>
@@ -23,6 +28,10 @@ namespace gridstride::eigen {
 namespace {
 
 constexpr int iterations_between_refreshments = 50;
+constexpr int iterations_before_growth = 30;
+/// What the last eigenvalue of a block is apart from the last one asked for, beside its size, where the
+/// block is left as it is.
+constexpr double far_apart = 0.05;
 
 /// Rows and their products with A.
 struct Mapped {
@@ -33,6 +42,14 @@ struct Mapped {
   }
   Rows::Piece piece() const { return {rows.data(), count}; }
   Rows::Piece image() { return {images.data(), count}; }
+  /// To memory with more room.
+  void move_to(Stream& stream, std::span<double> memory, std::size_t values) {
+    zero_async(memory, stream);
+    copy_async(memory.first(values), std::span<double const>(rows.first(values)), stream);
+    rows = memory;
+    images = {stream, MemorySpace::device, memory.size()};
+    zero_async(images.span(), stream);
+  }
 
   std::span<double> rows;
   Buffer<double> images;
@@ -45,6 +62,8 @@ class Lobpcg {
       : stream_(stream),
         a_(a),
         options_(options),
+        given_(rows),
+        largest_block_(largest_block(options.modes, a.space.size, a.unknowns)),
         block_(block_size(options.modes, a.unknowns)),
         memory_(stream, MemorySpace::device, 2 * rows.size()),
         x_(stream, rows),
@@ -61,6 +80,9 @@ class Lobpcg {
   int found() const;
   bool extend();
   void take_best();
+  bool is_too_narrow() const;
+  void grow();
+  void deliver();
   void map(Mapped& of) {
     a_.apply(stream_, of.count, of.rows.data(), of.images.data());
     products_ += of.count;
@@ -73,7 +95,8 @@ class Lobpcg {
   Stream stream_;
   Operator const& a_;
   Options const& options_;
-  int block_;
+  std::span<double> given_;  ///< where modes come in the end
+  int largest_block_, block_;
   Buffer<double> memory_;
   Mapped x_, p_, w_;
   std::vector<double> values_, norms_;
@@ -171,6 +194,42 @@ void Lobpcg::take_best() {
   find_residuals();
 }
 
+/// Whether eigenvalues beyond the block may be as near to those asked for as its last one.
+bool Lobpcg::is_too_narrow() const {
+  double const last = values_.back();
+  double const apart = std::abs(last - values_[static_cast<std::size_t>(options_.modes - 1)]);
+  return a_.precondition && block_ < largest_block_ && apart <= far_apart * std::abs(last);
+}
+
+/// Twice as many vectors, the new ones random.
+void Lobpcg::grow() {
+  auto const values = [&](int count) { return static_cast<std::size_t>(count * a_.space.size); };
+  if (x_.rows.size() < values(largest_block_)) {
+    Buffer<double> memory(stream_, MemorySpace::device, 3 * values(largest_block_));
+    std::size_t first = 0;
+    for (Mapped* const rows : {&x_, &p_, &w_}) {
+      rows->move_to(stream_, memory.span().subspan(first, values(largest_block_)),
+                    values(rows->count));
+      first += values(largest_block_);
+    }
+    stream_.synchronize();
+    memory_ = std::move(memory);
+  }
+  int const before = x_.count;
+  x_.count = block_ = std::min(2 * block_, largest_block_);
+  Rows::Piece const added{x_.rows.data() + values(before), x_.count - before};
+  randomise(stream_, a_.space, {{added, {}, {}}},
+            options_.seed + (static_cast<std::uint64_t>(block_) << 32));
+  refresh();
+}
+
+void Lobpcg::deliver() {
+  if (x_.rows.data() == given_.data()) return;
+  auto const modes = x_.rows.first(static_cast<std::size_t>(options_.modes * a_.space.size));
+  copy_async(given_.first(modes.size()), std::span<double const>(modes), stream_);
+  stream_.synchronize();
+}
+
 Result Lobpcg::solve() {
   begin();
   auto const note = [&] {
@@ -179,7 +238,7 @@ Result Lobpcg::solve() {
   };
   note();
   bool is_fresh = true, is_exhausted = false;
-  int since = 0;
+  int since = 0, of_this_block = 0;
   while (true) {
     if (found() == options_.modes || is_exhausted) {
       if (is_fresh) break;
@@ -188,6 +247,10 @@ Result Lobpcg::solve() {
       continue;
     }
     if (std::ssize(history_) > options_.iterations) break;
+    if (++of_this_block > iterations_before_growth && is_too_narrow()) {
+      grow();
+      since = of_this_block = 0;
+    }
     if (++since == iterations_between_refreshments) {
       refresh();
       since = 0;
@@ -198,6 +261,7 @@ Result Lobpcg::solve() {
     is_fresh = false;
     note();
   }
+  deliver();
   Result result;
   result.converged = found() == options_.modes;
   result.values.assign(values_.begin(), values_.begin() + options_.modes);
@@ -215,9 +279,19 @@ int block_size(int modes, std::int64_t unknowns) {
   return static_cast<int>(std::min<std::int64_t>(modes + more, unknowns));
 }
 
+int largest_block(int modes, std::int64_t size, std::int64_t unknowns) {
+  constexpr std::int64_t room = std::int64_t{256} << 20;
+  std::int64_t const block = block_size(modes, unknowns);
+  std::int64_t const fit = room / (6 * static_cast<std::int64_t>(sizeof(double)) * size);
+  std::int64_t const wide = block_size(most_modes, unknowns);
+  return static_cast<int>(std::max(block, std::min(fit, wide)));
+}
+
 std::size_t lobpcg_bytes(int modes, std::int64_t size, std::int64_t unknowns) {
-  return std::size_t{5} * sizeof(double) * static_cast<std::size_t>(size) *
-         static_cast<std::size_t>(block_size(modes, unknowns));
+  auto const vector = sizeof(double) * static_cast<std::size_t>(size);
+  auto const block = static_cast<std::size_t>(block_size(modes, unknowns));
+  auto const most = static_cast<std::size_t>(largest_block(modes, size, unknowns));
+  return vector * (5 * block + (most > block ? 6 * most : 0));
 }
 
 Result lobpcg(Stream& stream, Operator const& a, Options const& options, std::span<double> rows) {

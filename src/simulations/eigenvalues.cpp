@@ -209,15 +209,21 @@ std::string Eigenvalues<T>::lack_of(std::int64_t found) const {
         "eigenvalues: {} has found {} modes, but not shown after {} iterations that none of equal "
         "eigenvalues is missing (parameters.iterations may be more)",
         method_, found, iterations_);
-  bool const may_improve =
-      method_ == "lobpcg" && operator_->preconditioner() == "none" && !options_.largest;
+  std::string_view help;
+  if (options_.largest)
+    help = method_ == "lobpcg" ? ", method: lanczos takes fewer products for the largest" : "";
+  else if (method_ == "lanczos")
+    help = ", method: lobpcg has a preconditioner for the smallest";
+  else if (operator_->preconditioner() == "none")
+    help = ", preconditioner: auto may help";
+  else
+    help = ", more modes may come sooner where eigenvalues lie close together";
   return fmt::format(
       "eigenvalues: {} has found {} of {} modes after {} iterations; the largest residual is "
       "{:.2e} "
       "(parameters.iterations may be more{}, or parameters.tolerance, {:g}, larger; method: dense "
       "finds all of fewer unknowns)",
-      method_, found, modes(), iterations_, residual_,
-      may_improve ? ", preconditioner: auto may help" : "", options_.tolerance);
+      method_, found, modes(), iterations_, residual_, help, options_.tolerance);
 }
 
 /// Unknowns are where points have a weight; the matrix of w^½·A·w^−½ is symmetric.

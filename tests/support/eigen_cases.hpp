@@ -180,6 +180,28 @@ inline void expect_grid_modes(Stream& stream, std::vector<int> const& points,
   }
 }
 
+/// Of a membrane a thousand times as long as wide, whose first modes along it differ by a millionth: in
+/// blocks as they begin they took more than a thousand iterations.
+inline void expect_close_modes(Stream& stream) {
+  constexpr int points = 33;
+  constexpr double length = 1000;
+  auto equation = grid_equation({points, points}, "dddd");
+  equation.grid.spacing[1] *= length;
+  std::vector<double> exact;
+  for (double const across : axis_eigenvalues(points, 'd', 'd'))
+    for (double const along : axis_eigenvalues(points, 'd', 'd'))
+      exact.push_back(across + along / (length * length));
+  std::ranges::sort(exact);
+  eigen::GridOperator<double> const a(stream, equation, {1, 1, 0, 0}, "auto");
+  for (int const modes : {2, 34}) {
+    Modes const found(stream, a.get(), {.modes = modes}, Iteration::lobpcg);
+    EXPECT_LT(found.result.history.size(), 200u) << modes;
+    for (std::size_t k = 0; k < static_cast<std::size_t>(modes); ++k)
+      EXPECT_NEAR(std::ldexp(found.result.values[k], a.exponent()), exact[k], 1e-12 * exact[k])
+          << k;
+  }
+}
+
 /// Of a diagonal matrix with these elements, for which products have no rounding.
 inline void expect_diagonal_modes(Stream& stream, std::vector<double> elements, int modes,
                                   bool largest) {

@@ -55,6 +55,8 @@ TEST(Eigenvalues, WhatIsNotFoundFallsShort) {
       other.done.simulation->shortfall().find("lanczos has found 0 of 3 modes after 1 iterations"),
       std::string::npos)
       << other.done.simulation->shortfall();
+  EXPECT_NE(other.done.simulation->shortfall().find("method: lobpcg has a preconditioner"),
+            std::string::npos);
 }
 
 std::string problems_of(std::string const& yaml) {

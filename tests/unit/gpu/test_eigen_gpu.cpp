@@ -34,6 +34,11 @@ TEST_F(EigenGpu, ModesOfEveryKindOfSide) {
   expect_grid_modes(stream, {20, 21}, "ddnn", 4, true);
 }
 
+TEST_F(EigenGpu, ModesThatLieCloseTogether) {
+  Stream stream(Device::open(cuda));
+  expect_close_modes(stream);
+}
+
 TEST_F(EigenGpu, LanczosFindsModesOfEveryKindOfSide) {
   Stream stream(Device::open(cuda));
   expect_lanczos_modes(stream);

@@ -59,6 +59,19 @@ TEST(Eigen, ModesOfEveryKindOfSide) {
   expect_grid_modes(stream, {9, 12, 10}, "nnppnd", 5);
 }
 
+TEST(Eigen, ModesThatLieCloseTogether) {
+  Stream stream = host();
+  expect_close_modes(stream);
+}
+
+TEST(Eigen, BlocksGrowWhereThereIsRoom) {
+  EXPECT_EQ(eigen::block_size(6, 1000), 10);
+  EXPECT_EQ(eigen::largest_block(6, 1000, 1000), 160);
+  EXPECT_EQ(eigen::largest_block(6, 1000, 40), 40);
+  EXPECT_EQ(eigen::largest_block(6, 65536, 65000), 85);  // of 6 vectors each
+  EXPECT_EQ(eigen::largest_block(6, 1 << 24, 1 << 24), 10);
+}
+
 TEST(Eigen, LargestModes) {
   Stream stream = host();
   expect_grid_modes(stream, {20, 21}, "ddnn", 4, true);
