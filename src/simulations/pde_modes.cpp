@@ -179,10 +179,13 @@ equations::ModalSplit modal_split_of(config::RunConfig const& run) {
                                        .order = parameters.space.order};
   auto split = equations::split_into_modes(system_of(run), run.grid, space, beyond_sides_of(run));
   constexpr double of_products = 2.0 / 3;
-  double const keep = !parameters.is_spectral       ? 1
-                      : parameters.dealias          ? *parameters.dealias
-                      : split.system.levels.empty() ? 1
-                                                    : of_products;
+  // What is made of space and time alone has no product of fields.
+  bool const has_products = std::ranges::any_of(
+      split.system.levels, [](auto const& level) { return !level.arrays.empty(); });
+  double const keep = !parameters.is_spectral ? 1
+                      : parameters.dealias    ? *parameters.dealias
+                      : has_products          ? of_products
+                                              : 1;
   for (int axis = 0; axis < run.grid.dims; ++axis)
     split.system.dealias[static_cast<std::size_t>(axis)] = keep;
   return split;

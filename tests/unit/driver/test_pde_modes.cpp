@@ -210,6 +210,27 @@ TEST(PdeModes, DifferencesBetweenSides) {
   }
 }
 
+/// What is linear has no products whose frequencies could be taken for others, also beside a source,
+/// which is made at the points: all waves of the first values stay, those of two points too.
+TEST(PdeModes, SourcesCutNoFrequencies) {
+  auto const largest_of = [](std::string const& source) {
+    auto const u = run_pde(
+                       "simulation: pde\ngrid: {points: 12, upper: 2*pi}\nboundary: {x: periodic}\n"
+                       "space: {derivatives: spectral}\nequations: {u: \"" +
+                       source + "\"}\ninitial: {u: cos(6*x)}\n" +
+                       "time: {scheme: rk4, end: 0.01, step: 0.005}\n")
+                       .fields[0];
+    return *std::ranges::max_element(u);
+  };
+  double const decayed = std::exp(-0.36);
+  EXPECT_NEAR(largest_of("laplace(u)"), decayed, 1e-5);
+  EXPECT_NEAR(largest_of("laplace(u) + t"), decayed, 1e-4);
+  EXPECT_NEAR(largest_of("laplace(u) + t*cos(x)"), decayed, 1e-4);
+  EXPECT_NEAR(largest_of("laplace(u) + 0*u^2"), decayed, 1e-5);
+  EXPECT_NEAR(largest_of("laplace(u) + u^2"), 0, 1e-5);
+  EXPECT_NEAR(largest_of("laplace(u) + cos(x)*u"), 0, 1e-5);
+}
+
 /// Without friction Hasegawa and Mima's equation keeps ∫(|∇ψ|² + ψ²) = −∫ψq and ∫q², also of the
 /// modes that are kept: what changes is an error in time.
 TEST(PdeModes, DriftWavesKeepEnergyAndEnstrophy) {
