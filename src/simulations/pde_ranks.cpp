@@ -156,7 +156,8 @@ std::string needed_of_strips(config::RunConfig const& run, std::vector<Row> cons
   };
   Obstacle const obstacles[] = {
       {goes_by_multigrid(run), "by explicit schemes"},
-      {shares_numbers(run), "without values over the whole grid and without a condition to end"},
+      {shares_numbers(run) || parameters_of(run).sections.stop.steady,
+       "without values over the whole grid and without a condition to end"},
       {std::ranges::any_of(run.boundary, turns), "where no axis that is cut is antiperiodic"},
       {reach_of_stage(run, stencil, axis) > reach_of_stage(run, stencil, slowest),
        "with differences that reach as far along the slowest axis as along the others that are "

@@ -296,6 +296,8 @@ class Arrangements(Shared):
                 (pde({"u": "laplace(u)"}, time={"end": 0.1, "step": "adaptive", "scheme": "ark3"}, implicit={"solver": "multigrid"}),
                  [2, 2], "by explicit schemes"),
                 (pde({"u": "laplace(u) - mean(u)"}), [2, 2], "without values over the whole grid"),
+                (pde({"u": "laplace(u)"}, stop={"when": "max(u) < 0.1"}), [2, 2], "without a condition to end"),
+                (pde({"u": "laplace(u)"}, stop={"steady": 1e-3}), [2, 2], "without a condition to end"),
                 (pde({"u": "laplace(u)"}, boundary={"x": "antiperiodic", "y": "periodic"}), [2, 2],
                  "where no axis that is cut is antiperiodic"),
                 (pde({"u": "d2_dy2(u) - 1e-4*d2_dx2(d2_dx2(u))"}), [2, 2], "that reach as far along the slowest axis"),
