@@ -203,13 +203,44 @@ ResultFile::ResultFile(ResultFile&&) noexcept = default;
 ResultFile& ResultFile::operator=(ResultFile&&) noexcept = default;
 ResultFile::~ResultFile() = default;
 
-/// `NSteps` may count the only step twice, `step` may be ahead of a step that never completed.
+namespace {
+
+/// How many values the shortest list of a group has, of those that count steps.
+std::size_t shortest_list(Object const& group) {
+  std::size_t shortest = std::numeric_limits<std::size_t>::max();
+  auto const look_at = [&](std::string const& list) {
+    if (Shape const shape = group.open_dataset(list).shape(); !shape.empty())
+      shortest = std::min<std::size_t>(shortest, shape.front());
+  };
+  for (auto const& name : group.names())
+    if (group.contains(name + "/" + layout::counts)) {
+      look_at(name + "/" + layout::counts);
+      look_at(name + "/" + layout::edges);
+    } else {
+      look_at(name);
+    }
+  return shortest;
+}
+
+}  // namespace
+
+/// `NSteps` may count the only step twice, `step` may be ahead of a step that never completed. A run
+/// that was killed while the system wrote the last commit, page after page, leaves some lists with
+/// that step and others without it.
 void ResultFile::State::read_steps(Object const& root, Object const& home) {
   Object const group = root.open_group("Steps");
   auto const entries = read_exactly<std::int64_t>(group, "NSteps", 1).front();
   Shape const listed = home.open_dataset("step").shape();
   if (entries < 0 || listed.size() != 1) reject(file, "its steps cannot be counted");
-  auto const count = std::min<std::size_t>(static_cast<std::size_t>(entries), listed[0]);
+  auto count = std::min<std::size_t>(static_cast<std::size_t>(entries), listed[0]);
+  complete = read_exactly<std::int64_t>(home, "complete", 1).front() == 1;
+  if (!complete) {
+    if (Shape const shape = group.open_dataset("Values").shape(); !shape.empty())
+      count = std::min<std::size_t>(count, shape.front());
+    for (Object const& lists : {root.open_group("PointData"), group.open_group("PointDataOffsets"),
+                                home.open_group("diagnostics")})
+      count = std::min(count, shortest_list(lists));
+  }
   times = read_list<double>(group, "Values", count);
   steps = read_list<std::int64_t>(home, "step", count);
 }
@@ -261,7 +292,6 @@ void ResultFile::State::read_home(Object const& home) {
   for (auto const& [name, member] : layout::texts)
     provenance.*member = home.read_text(std::string(name));
   provenance.fallbacks = read_texts(home, "fallbacks");
-  complete = read_exactly<std::int64_t>(home, "complete", 1).front() == 1;
   if (home.contains(layout::ended)) ended = home.read_text(layout::ended);
   Object const series = home.open_group("diagnostics");
   for (auto const& name : series.names()) {

@@ -167,6 +167,9 @@ inline void write_bytes(std::filesystem::path const& path, std::string const& by
 /// reach the file; negative for all. `test_durability.cpp` puts itself in front of the C library's.
 extern std::atomic<int> calls_to_live;
 extern int last_bytes;
+/// So many pages of the file instead, the first of which may be begun before: a system that ends a process
+/// looks for it between two pages of a write.
+extern int last_pages;
 /// A kill, unlike a power cut, takes nothing back that was written.
 extern bool skips_fsync;
 

@@ -16,6 +16,7 @@ namespace gridstride::io::test {
 std::atomic<int> calls_to_live = -1;
 std::atomic<int> calls_to_cut = -1;
 int last_bytes = 0;
+int last_pages = 0;
 bool skips_fsync = false;
 
 }  // namespace gridstride::io::test
@@ -23,6 +24,7 @@ bool skips_fsync = false;
 using gridstride::io::test::calls_to_cut;
 using gridstride::io::test::calls_to_live;
 using gridstride::io::test::last_bytes;
+using gridstride::io::test::last_pages;
 using gridstride::io::test::skips_fsync;
 
 /// Stands in for the C library's in this program, to kill it or to cut the file between any two
@@ -30,7 +32,9 @@ using gridstride::io::test::skips_fsync;
 extern "C" ssize_t pwrite(int descriptor, void const* bytes, size_t size, off_t offset) {
   bool const counts = calls_to_live >= 0;
   if (counts && calls_to_live.fetch_sub(1) == 0) {
-    auto const torn = std::min(size, static_cast<size_t>(last_bytes));
+    constexpr off_t page = 4096;
+    auto const pages = static_cast<size_t>(last_pages * page - offset % page);
+    auto const torn = std::min(size, last_pages > 0 ? pages : static_cast<size_t>(last_bytes));
     syscall(SYS_pwrite64, descriptor, bytes, torn, offset);
     kill(getpid(), SIGKILL);
   }
@@ -162,6 +166,56 @@ TEST_P(Durability, AFullDiskLeavesTheStepsBefore) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Dimensions, Durability, testing::Values(1, 2, 3));
+
+/// As many diagnostics as take several pages of headers, some of which are written and others not.
+TEST(DurabilityOfManyLists, AKillWithinAWriteLeavesTheStepsBefore) {
+  TemporaryFolder const folder;
+  Grid const grid = make_grid(1);
+  auto contents = sample_contents(grid);
+  std::vector<NamedValue> numbers;
+  for (int i = 0; i < 40; ++i) {
+    contents.diagnostics.push_back(fmt::format("number {}", i));
+    numbers.push_back({contents.diagnostics.back(), 39});
+  }
+  SharedCount done, first;  // calls of the first step
+  auto const write = [&](int pages, int calls) {
+    std::filesystem::remove(folder / "run.h5");
+    *done = 0;
+    return run_in_child([&] {
+      skips_fsync = true;
+      last_pages = pages;
+      calls_to_live = calls;
+      ResultWriter writer(folder / "run.h5", contents);
+      SampleFields fields(grid);
+      std::vector<Histogram> const histograms = {sample_histogram(0)};
+      for (std::int64_t step = 0; step < 3; ++step, ++*done) {
+        if (step == 1) *first = calls - calls_to_live;
+        writer.append(step, static_cast<double>(step), fields.at(step), numbers, histograms);
+      }
+    });
+  };
+  write(0, std::numeric_limits<int>::max());
+  int torn = 0;
+  for (int const pages : {1, 3})
+    for (int survived = *first; WIFSIGNALED(write(pages, survived)); ++survived) {
+      SCOPED_TRACE(fmt::format("{} pages, {} calls", pages, survived));
+      ResultFile const file(folder / "run.h5");
+      auto const steps = file.times().size();
+      auto const whole = static_cast<std::size_t>(*done);
+      EXPECT_TRUE(steps == whole || steps == whole + 1) << steps;
+      for (std::size_t step = 0; step < steps; ++step) {
+        EXPECT_EQ(file.read("u", step).back(),
+                  sample(0, static_cast<std::int64_t>(step), grid.size() - 1));
+        EXPECT_EQ(file.diagnostics().back().values.at(step), 39);
+      }
+      auto const home = hdf5::open_file(folder / "run.h5").open_group("gridstride");
+      torn +=
+          home.open_dataset("step").shape() != home.open_dataset("diagnostics/number 39").shape()
+              ? 1
+              : 0;
+    }
+  EXPECT_GT(torn, 0);
+}
 
 /// The index of a field's chunks splits its nodes on the way.
 TEST(DurabilityOfManySteps, AKillAmongThemLeavesTheStepsBefore) {
