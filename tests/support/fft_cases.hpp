@@ -297,4 +297,26 @@ void check_solves(Stream& stream, std::array<std::int64_t, 3> const& points,
       }
 }
 
+/// Lines between two kinds of sides whose quotients are far below the coefficients, where a rounding of
+/// one is as large as they are.
+template <class T>
+void check_small_quotients(Stream& stream, std::vector<std::int64_t> const& lengths,
+                           std::string_view variant) {
+  Stream host(Device::open(Backend::cpu));
+  for (std::int64_t const n : lengths)
+    for (Kind const kind : {Kind::dirichlet_neumann, Kind::neumann_dirichlet}) {
+      auto const shape = fft::dense({3, n, 1}, {Kind::none, kind, Kind::none});
+      auto const f = noise<T>(shape.size(), 17);
+      fft::Eigenvalues<T> const eigenvalues{.constant = T{1e6}};
+      auto const solved = [&](Stream& on, std::string_view row) {
+        auto data = on_device(on, f);
+        fft::solve<T>(on, shape, eigenvalues, data.span(), data.span(), row);
+        return on_host(on, data);
+      };
+      EXPECT_LE(distance(solved(stream, variant), solved(host, "reference")),
+                2 * allowed_error<T>(static_cast<double>(n)))
+          << variant << ", " << n << " points of kind " << static_cast<int>(kind);
+    }
+}
+
 }  // namespace gridstride::test

@@ -161,11 +161,12 @@ struct Line {
     return {parts.re.sign != 0 ? value.re * factor(across, parts.re.index) : T(0),
             parts.im.sign != 0 ? value.im * factor(across, parts.im.index) : T(0)};
   }
-  /// The same for the even and odd elements of a quarter's line, which are coefficients.
+  /// The same for the even and odd elements of a quarter's line, which are coefficients. A line of odd
+  /// length has none in imaginary parts: what roundings leave there is as large as what is divided, and
+  /// would be in the way of the quotients.
   __device__ __forceinline__ Number<T> divided_packed(T across, long long j,
                                                       Number<T> value) const {
-    if (length() % 2 != 0)
-      return {value.re * factor(across, element_of(kind, n, j).index), value.im};
+    if (length() % 2 != 0) return {value.re * factor(across, element_of(kind, n, j).index), 0};
     return {value.re * factor(across, element_of(kind, n, 2 * j).index),
             value.im * factor(across, element_of(kind, n, 2 * j + 1).index)};
   }

@@ -60,6 +60,12 @@ TYPED_TEST(FftGpu, BlocksSolve) {
   check_solves<TypeParam>(stream, {7, 6, 5}, "blocks");
 }
 
+TYPED_TEST(FftGpu, SmallQuotientsAreAsGood) {
+  Stream stream(Device::open(Backend::cuda));
+  for (std::string_view const name : {"stages", "blocks"})
+    check_small_quotients<TypeParam>(stream, {7, 11, 21, 22, 25, 31}, name);
+}
+
 TYPED_TEST(FftGpu, BitsDoNotDependOnTheBatch) {
   Stream stream(Device::open(Backend::cuda));
   for (std::string_view const name : {"stages", "blocks"}) {

@@ -96,6 +96,7 @@ TYPED_TEST(FftHost, BitsDoNotDependOnTheBatch) {
 TYPED_TEST(FftHost, Solves) {
   check_solves<TypeParam>(this->stream_, {7, 6, 5}, "threads");
   check_solves<TypeParam>(this->stream_, {3, 4, 5}, "reference");
+  check_small_quotients<TypeParam>(this->stream_, {7, 11, 21, 22, 25, 31}, "threads");
 }
 
 /// What no side holds is not divided by 0.
