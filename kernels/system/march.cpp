@@ -297,11 +297,8 @@ void March<T>::take_arrays(MarchArguments<T>& a, PassArrays<T> const& arrays) co
                        arrays.in.size(), arrays.out.size(), components, read - components));
   if (side_rules(std::span(arrays.in).first(components)) != what_.sides)
     refuse("'march' was made for other sides");
-  std::size_t const vector_bytes = static_cast<std::size_t>(shape_.vector_points) * sizeof(T);
   auto const take = [&](T const* array) {
     if (array == nullptr) refuse("an array is missing");
-    if (!is_aligned(array, vector_bytes))
-      refuse(fmt::format("'march' takes arrays that are aligned to {} bytes", vector_bytes));
   };
   for (std::size_t c = 0; c < read; ++c) {
     take(arrays.in[c].values);
@@ -313,6 +310,29 @@ void March<T>::take_arrays(MarchArguments<T>& a, PassArrays<T> const& arrays) co
       refuse("an output is the same array as an input");
     a.out[c] = arrays.out[c];
   }
+}
+
+/// Whether lines and arrays begin at multiples of a vector.
+template <class T>
+bool March<T>::has_vectors(MarchArguments<T> const& a) const {
+  if (a.place.points[0] % shape_.vector_points != 0) return false;
+  std::size_t const bytes = static_cast<std::size_t>(shape_.vector_points) * sizeof(T);
+  auto const components = what_.program->results.size();
+  auto const read = components + static_cast<std::size_t>(lasting_of(what_));
+  return std::all_of(a.inputs, a.inputs + read,
+                     [&](Input<T> const& input) { return is_aligned(input.values, bytes); }) &&
+         (!what_.stores || std::all_of(a.out, a.out + components,
+                                       [&](T const* out) { return is_aligned(out, bytes); }));
+}
+
+template <class T>
+RuntimeModule const& March<T>::of_single_values(Device const& device) const {
+  if (!of_single_values_) {
+    auto shape = shape_;
+    shape.vector_points = 1;
+    of_single_values_ = compile(device, march_source<T>(what_, shape));
+  }
+  return *of_single_values_;
 }
 
 template <class T>
@@ -356,8 +376,9 @@ void March<T>::queue(Stream& stream, PassArrays<T> const& arrays, double dt,
   a.chunks = tiling.chunks;
   a.rows = tiling.rows;
   auto const blocks = (tiling.strips * tiling.chunks + march_warps - 1) / march_warps;
-  module_->launch(stream, kernel,
-                  {.grid = static_cast<unsigned>(blocks), .block = 32 * march_warps}, a);
+  auto const& module = has_vectors(a) ? *module_ : of_single_values(stream.device());
+  module.launch(stream, kernel, {.grid = static_cast<unsigned>(blocks), .block = 32 * march_warps},
+                a);
 }
 
 namespace {

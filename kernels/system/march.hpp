@@ -61,6 +61,9 @@ struct Marched {
   /// Arrays that the program may read after the components, which stay as they are and whose values
   /// beyond sides are known (`Input::beyond`).
   int lasting = 0;
+  /// Of passes over parts of the grid that may begin and end at any column: the fewest columns that one
+  /// has; 0: parts have whole lines.
+  std::int64_t least_columns = 0;
   /// Passes of one step: numbers that each stage has found beforehand, and what is found of the last
   /// state, in 2D. All programs have the components and the reach of the first one at most.
   int found = 0;
@@ -155,8 +158,9 @@ MarchTiling cut_for_march(Grid const& grid, MarchShape const& shape, MarchLayout
 template <class T>
 RuntimeSource march_source(Marched const& what, MarchShape const& shape);
 
-/// The arrays of a pass, one for each component and those that last, in device memory, aligned to
-/// the vectors of its shape (to 16 bytes at most). No output is an input.
+/// The arrays of a pass, one for each component and those that last, in device memory. No output is an
+/// input. Where they, or a part's lines, are not aligned to the vectors of a shape (to 16 bytes at most),
+/// a pass loads and stores single values, with the same bits.
 template <class T>
 struct PassArrays {
   std::vector<Input<T>> in;
@@ -194,8 +198,8 @@ class March {
   int steps() const { return shape_.steps; }
   /// Queues a pass: `steps()` steps of dt, with the bits of as many steps by `points`. The clock is
   /// the first step's, and stays as it is; it may be null where the program does not depend on
-  /// time. Throws `std::invalid_argument` for arrays that are missing or not aligned, and for sides
-  /// that are not of the kinds that it was made for.
+  /// time. Throws `std::invalid_argument` for arrays that are missing, and for sides that are not of
+  /// the kinds that it was made for.
   void queue(Stream& stream, PassArrays<T> const& arrays, double dt,
              evaluate::DeviceClock const* clock) const;
   /// The same of a part of the grid. What is made within the reach of all levels from an end that is no
@@ -206,6 +210,8 @@ class March {
 
  private:
   void take_arrays(MarchArguments<T>& a, PassArrays<T> const& arrays) const;
+  bool has_vectors(MarchArguments<T> const& a) const;
+  RuntimeModule const& of_single_values(Device const& device) const;
   MarchTiling tiling_of(Grid const& grid, long long together) const;
 
   Marched what_;
@@ -214,6 +220,7 @@ class March {
   mutable std::map<std::array<std::int64_t, 3>, MarchTiling>
       tilings_;  // by points, and rows together
   std::shared_ptr<RuntimeModule const> module_;
+  mutable std::shared_ptr<RuntimeModule const> of_single_values_;  // once they are needed
 };
 
 }  // namespace gridstride::system

@@ -73,11 +73,14 @@ bool is_sided(Marched const& what, int axis) {
 
 bool wraps(Marched const& what, int axis) { return what.sides.front()[index(axis)][0].wraps; }
 
-/// Whether a side of x never lies between two columns of a thread.
+/// Whether a side of x never lies between two columns of a thread, whichever part is made. Parts of
+/// lines have no sides that wrap with a sign.
 bool ends_between_threads(Marched const& what, int lane_points) {
+  if (lane_points == 1 || !is_sided(what, 0)) return true;
   std::int64_t const points = what.grid.points[0];
-  return points % lane_points == 0 || !is_sided(what, 0) ||
-         (!wraps(what, 0) && points >= warp_lanes * lane_points);
+  bool const is_even = points % lane_points == 0;
+  if (wraps(what, 0) || (what.least_columns == 0 && is_even)) return is_even;
+  return (what.least_columns == 0 ? points : what.least_columns) >= warp_lanes * lane_points;
 }
 
 /// What lies beyond a side of y comes of the same columns of other rows. That needs nothing more

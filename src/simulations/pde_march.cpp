@@ -1,9 +1,12 @@
 #include "simulations/pde_march.hpp"
 
+#include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <stdexcept>
 #include <utility>
 
+#include "model/out_of_core.hpp"
 #include "model/state.hpp"
 #include "simulations/pde_schemes.hpp"
 
@@ -52,6 +55,16 @@ system::SideRules side_rules(config::RunConfig const& run, std::string_view fiel
   return system::side_rules<double>(input).front();
 }
 
+/// Of lines that ranks may cut the fewest columns that one has; 0: all have whole lines.
+std::int64_t least_columns(config::RunConfig const& run) {
+  std::int64_t const points = run.grid.points[0];
+  if (run.ranks == 1) return 0;
+  auto const wanted = wanted_strips(run);
+  if (run.grid.dims == 1 || !wanted) return std::max<std::int64_t>(points / run.ranks, 1);
+  int const parts = (*wanted)[0];
+  return parts > 1 ? points / parts : 0;
+}
+
 }  // namespace
 
 system::Marched marched(config::RunConfig const& run, equations::StencilProgram const& program,
@@ -66,6 +79,7 @@ system::Marched marched(config::RunConfig const& run, equations::StencilProgram 
       add_sides(arrays, run, unknown.name, scheme, component);
     }
   what.sides_change = depends_on_time(arrays);
+  what.least_columns = least_columns(run);
   // Names with sides come before what lasts, and are made for each stage.
   if (system_of(run).names.empty()) what.lasting = system::lasting_of(what);
   return what;

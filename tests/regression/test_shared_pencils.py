@@ -344,6 +344,13 @@ class BricksOfSystemsOnGpu(NeedsGpu, BricksOfSystems):
 class PencilsOnGpu(NeedsGpu, Pencils):
     DEVICE = "cuda"
 
+    def test_systems_in_passes(self):
+        """Threads have several columns, and no rank's lines are a multiple of as many."""
+        for n, sides in enumerate(({"x": "periodic", "y": "periodic"}, {"x": {"dirichlet": "y"}, "y": {"neumann": "x"}})):
+            self.assert_shared_by(pde(REACTION, grid={"points": [1404, 1401]}, precision=("float32", "float64")[n],
+                                      boundary=sides, time={"end": 1e-3, "scheme": "euler"}, kernels={"system": "march"}),
+                                  (2, 2), (3, 1))
+
     def test_transports(self):
         for config in (heat(grid={"points": [67, 65, 64]}, time={"end": 2e-4}), wave(grid={"points": [260, 263]})):
             file = self.write("case.yaml", {**config, "device": "cuda"})

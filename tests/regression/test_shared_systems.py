@@ -270,6 +270,15 @@ class OnGpu(NeedsGpu):
                     boundary={"x": {"dirichlet": "y"}, "y": {"neumann": "x"}}),
                 transports=("p2p",))
 
+    def test_long_lines_in_passes(self):
+        """Threads have several points, and no rank's begin or end at a multiple of as many."""
+        for precision, sides in (("float32", "periodic"), ("float64", {"lower": {"dirichlet": 0.5}, "upper": {"neumann": 0}})):
+            self.assert_shared_on_gpu(
+                pde(REACTION, grid={"points": 20000}, precision=precision, kernels={"system": "march"},
+                    initial={"u": "0.5 + 0.3*sin(40*pi*x)", "v": "0.2 + 0.1*cos(6*pi*x)"},
+                    boundary={"x": sides}, time={"end": 3e-5, "scheme": "euler"}),
+                transports=("p2p",), counts=(3, 7))
+
     def test_turns_around_the_slowest_axis(self):
         for equation, scheme in (("0.02*laplace(u) + u - u^3", "euler"), ("0.02*laplace(u) - u*mean(u^2)", "rk4")):
             for precision, points in (("float64", [65, 203]), ("float32", [12, 13, 70])):

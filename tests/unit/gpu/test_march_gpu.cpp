@@ -321,6 +321,60 @@ INSTANTIATE_TEST_SUITE_P(All, MarchGpuSides, testing::ValuesIn(test::sides_cases
                            return name;
                          });
 
+/// The columns from `first` on of all rows, as a part that begins so many values after a multiple of 16
+/// bytes: with the bits of the whole, but for what comes of the part's ends.
+void expect_bits_of_whole(std::int64_t first, std::int64_t columns, std::size_t shift) {
+  Stream gpu(Device::open(Backend::cuda));
+  Grid const grid{
+      .dims = 2, .points = {264, 61, 1}, .origin = {-1.5, 0.25, 0}, .spacing = {0.4, 0.3, 1}};
+  auto const cases = test::march_cases();
+  auto const& one = *std::ranges::find(cases, "Gray-Scott", &test::MarchCase::name);
+  auto const program = test::program_of(one, grid);
+  auto const what = test::marched_of(one, program, grid);
+  system::MarchShape const shape = {.steps = 2, .lane_points = 4, .vector_points = 4, .turns = 2};
+  system::March<float> const march(gpu.device(), what, std::array{shape});
+  auto const components = program.results.size();
+  Sided<float> inputs(components);
+  States<float> whole(gpu, 2, components, grid);
+  whole.fill(0);
+  for (std::size_t c = 0; c < components; ++c) inputs[c].values = whole[0][c];
+  march.queue(gpu, {inputs, whole[1]}, one.dt, nullptr);
+
+  // A row more, for what comes before.
+  Grid part = grid;
+  part.points = {columns, grid.points[1] + 1, 1};
+  States<float> parts(gpu, 2, components, part);
+  part.points[1] = grid.points[1];
+  auto arrays = parts[1];
+  for (std::size_t c = 0; c < components; ++c) {
+    for (std::int64_t row = 0; row < grid.points[1]; ++row)
+      copy_async(std::span(parts[0][c] + shift + row * columns, static_cast<std::size_t>(columns)),
+                 std::span<float const>(whole[0][c] + row * grid.points[0] + first,
+                                        static_cast<std::size_t>(columns)),
+                 gpu);
+    inputs[c].values = parts[0][c] + shift;
+    arrays[c] += shift;
+  }
+  march.queue(gpu, {inputs, arrays}, one.dt, nullptr, {part, 0, {0, part.points[1]}, first});
+  auto const expected = whole.values(1), found = parts.values(1);
+  auto const size = static_cast<std::size_t>(grid.size());
+  auto const size_of_part = static_cast<std::size_t>(columns * (grid.points[1] + 1));
+  for (std::size_t c = 0; c < components; ++c)
+    for (std::int64_t row = 0; row < grid.points[1]; ++row)
+      for (std::int64_t x = shape.steps; x < columns - shape.steps; ++x)
+        ASSERT_EQ(found[c * size_of_part + shift + static_cast<std::size_t>(row * columns + x)],
+                  expected[c * size + static_cast<std::size_t>(row * grid.points[0] + first + x)])
+            << "component " << c << ", column " << x << " of " << columns << ", row " << row;
+}
+
+TEST(MarchGpu, PartsOfLinesHaveTheBitsOfTheWhole) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  expect_bits_of_whole(64, 132, 0);
+  expect_bits_of_whole(37, 151, 0);
+  expect_bits_of_whole(64, 132, 3);
+  expect_bits_of_whole(1, 130, 1);
+}
+
 /// What was compiled for walls is not given sides with values.
 TEST(MarchGpu, SidesAreThoseThatItWasMadeFor) {
   GRIDSTRIDE_SKIP_WITHOUT_GPU();

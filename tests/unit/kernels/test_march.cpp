@@ -212,6 +212,27 @@ TEST(March, ShapesFollowTheGrid) {
   EXPECT_EQ(shape_on(8192).lane_points, 4);
 }
 
+/// Beside sides a thread's columns are all of the grid or none, in parts that end at any column, too.
+TEST(March, PartsOfLinesEndBetweenThreads) {
+  auto const cases = test::march_cases();
+  auto const& one = cases.front();
+  Grid const grid{.dims = 2, .points = {8192, 8192, 1}};
+  auto const program = test::program_of(one, grid);
+  for (bool const wraps : {true, false}) {
+    auto what = test::marched_of(one, program, grid);
+    for (auto& rules : what.sides)
+      for (auto& side : rules[0]) side.wraps = wraps;
+    for (auto const& [least, expected] : std::vector<std::pair<std::int64_t, int>>{
+             {0, 4}, {128, 4}, {127, wraps ? 4 : 2}, {63, wraps ? 4 : 1}}) {
+      what.least_columns = least;
+      int most = 1;
+      for (auto const& shape : system::march_shapes(what, 4, 8))
+        most = std::max(most, shape.lane_points);
+      EXPECT_EQ(most, expected) << least;
+    }
+  }
+}
+
 TEST(March, RefusesWhatItDoesNotTake) {
   auto const program = reading({{-1, 0, 0}, {1, 0, 0}});
   EXPECT_EQ(system::march_refusal(marched(program)), "");
