@@ -71,6 +71,9 @@ class TileExchange {
   using Range = typename Map::Range;
   static constexpr int width = Shape::width, lines = Shape::lines, halo_lanes = Shape::halo_lanes;
   static constexpr int words = Shape::words, words_of_point = words / width;
+  /// A warp looks for so many rows at a time. Of small tiles, whose few warps have several each, one that was
+  /// looked for after the other would come as much later.
+  static constexpr int rows_at_once = Shape::shared || lines * words > 28 ? 1 : 3;
   static constexpr unsigned short none = 0xffff, mark = 0x8000;
   static_assert(Box::set_parcels < mark && Memory::passing_words < mark);
 
@@ -274,15 +277,15 @@ class TileExchange {
 
   /// Waits for what comes to the block, each warp for its own strips and for some of the rows.
   __device__ void receive(Exchanges const& number, bool with_others) const {
-    constexpr int of_strips = 2, all = of_strips + Box::row_parcels;
+    constexpr int of_strips = 2, of_row = Box::row_parcels, all = of_strips + rows_at_once * of_row;
     Box const here = map_.box(0, 0);
     int const above = trades(0, with_others) ? map_.y.above : 0;
     int const all_rows = above + (trades(1, with_others) ? map_.y.below : 0);
     int const warps = static_cast<int>(blockDim.x) / warp_size, lane = lane_anew();
     int const last = memory_.trade(warp_anew()).rounds[1];
 #pragma unroll 1
-    for (int round = 0, row = warp_anew(); round < last || row < all_rows;
-         round += of_strips, row += warps) {
+    for (int round = 0, first = warp_anew(); round < last || first < all_rows;
+         round += of_strips, first += rows_at_once * warps) {
       Parcel const* places[all];
       unsigned awaited[all];
       bool exists[all];
@@ -297,30 +300,32 @@ class TileExchange {
         places[k] = here.set(awaited[k]) + (exists[k] ? (across ? way.y : way.x) : 0);
         to[k] = way.z;
       }
-      int const side = row < above ? 0 : 1, line = side == 0 ? row : row - above;
-      bool const has_row = row < all_rows && is_own(lane);
 #pragma unroll
       for (int k = of_strips; k < all; ++k) {
+        int const row = first + (k - of_strips) / of_row * warps, part = (k - of_strips) % of_row;
+        int const side = row < above ? 0 : 1, line = side == 0 ? row : row - above;
         awaited[k] = map_.is_across(side) ? number.across : number.all;
-        exists[k] = has_row;
-        places[k] = here.set(awaited[k]) +
-                    (has_row ? Box::row(side, line) + (k - of_strips) * warp_size + lane : 0);
+        exists[k] = row < all_rows && is_own(lane);
+        places[k] =
+            here.set(awaited[k]) + (exists[k] ? Box::row(side, line) + part * warp_size + lane : 0);
       }
-      Parcel parcels[all];
+      Parcel parcels[all] = {};
       bool lacks = true;
       while (lacks) {
 #pragma unroll
-        for (int k = 0; k < all; ++k) parcels[k] = look<Shape::shared>(places[k]);
+        for (int k = 0; k < all; ++k)
+          if (k < of_strips + of_row || first + (k - of_strips) / of_row * warps < all_rows)
+            parcels[k] = look<Shape::shared>(places[k]);
         lacks = false;
 #pragma unroll
         for (int k = 0; k < all; ++k)
           lacks = lacks || (exists[k] && parcels[k].number != awaited[k]);
           // A load of which not all words are used would be made in parts, at different times.
 #pragma unroll
-        for (int w = words; w < Parcel::words * Box::row_parcels; ++w)
-          lacks =
-              lacks || (has_row && parcels[of_strips + w / Parcel::words].at[w % Parcel::words] !=
-                                       awaited[of_strips]);
+        for (int k = of_strips + of_row - 1; k < all; k += of_row)
+#pragma unroll
+          for (int w = words - (of_row - 1) * Parcel::words; w < Parcel::words; ++w)
+            lacks = lacks || (exists[k] && parcels[k].at[w] != awaited[k]);
       }
 #pragma unroll
       for (int k = 0; k < of_strips; ++k) {
@@ -329,7 +334,11 @@ class TileExchange {
         for (int w = 0; w < Parcel::words; ++w)
           if (exists[k]) place[w] = parcels[k].at[w];
       }
-      if (has_row) leave_row(memory_.arrived(side, line), parcels + of_strips);
+#pragma unroll
+      for (int k = of_strips; k < all; k += of_row) {
+        int const row = first + (k - of_strips) / of_row * warps, side = row < above ? 0 : 1;
+        if (exists[k]) leave_row(memory_.arrived(side, side == 0 ? row : row - above), parcels + k);
+      }
     }
   }
   __device__ void leave_row(unsigned char* line, Parcel const* parcels) const {
