@@ -72,7 +72,7 @@ struct Box {
 /// Finds the patterns that are worth a part, and makes programs of them.
 class Splitter {
  public:
-  Splitter(StencilProgram const& program, int columns)
+  Splitter(StencilProgram const& program, int columns, bool also_rows)
       : program_(program),
         columns_(columns),
         patterns_(program),
@@ -90,11 +90,9 @@ class Splitter {
       additions_.push_back(all);
     }
     arrange();
-    for (int best = best_pattern(); best >= 0; best = best_pattern()) {
-      looked_up_.push_back({.pattern = best});
-      std::ranges::sort(looked_up_, {}, [this](LookedUp const& one) { return first_of(one); });
-      arrange();
-    }
+    for (int best = best_pattern(); best >= 0; best = best_pattern()) look_up(best);
+    if (!also_rows) return;
+    for (int best = longest_of_two_rows(); best >= 0; best = longest_of_two_rows()) look_up(best);
   }
 
   std::vector<Part> parts() const {
@@ -126,6 +124,11 @@ class Splitter {
     std::vector<int> results;
   };
 
+  void look_up(int pattern) {
+    looked_up_.push_back({.pattern = pattern});
+    std::ranges::sort(looked_up_, {}, [this](LookedUp const& one) { return first_of(one); });
+    arrange();
+  }
   std::size_t pattern_of(std::size_t node) const { return index(patterns_.values[node].pattern); }
   int first_of(LookedUp const& one) const { return patterns_.first[index(one.pattern)]; }
   /// The place of a value, seen from a point.
@@ -234,6 +237,25 @@ class Splitter {
     }
   }
 
+  bool can_be_part(std::size_t pattern) const {
+    return chosen_[pattern] < 0 && !is_fused_away_[pattern] &&
+           !boxes_[index(patterns_.first[pattern])].is_empty;
+  }
+  /// The longest pattern that a group finds at two rows of a column and nowhere else; −1: there is none.
+  int longest_of_two_rows() const {
+    int best = -1;
+    for (Group const& group : groups_) {
+      std::map<std::size_t, std::vector<Offset>> places;
+      for (Located const& value : group.values)
+        places[pattern_of(index(value.node))].push_back(value.at);
+      for (auto const& [pattern, at] : places)
+        if (at.size() == 2 && at[0][0] == at[1][0] && std::abs(at[0][1] - at[1][1]) == 1 &&
+            can_be_part(pattern) && additions_[pattern] > (best < 0 ? 0 : additions_[index(best)]))
+          best = static_cast<int>(pattern);
+    }
+    return best;
+  }
+
   /// The pattern that spares most as a part; −1 where none is worth it.
   int best_pattern() const {
     std::vector<double> times(patterns_.first.size(), 0);
@@ -249,9 +271,7 @@ class Splitter {
     double best_gain = worthwhile;
     for (std::size_t p = 0; p < times.size(); ++p) {
       double const again = times[p] - 1;
-      if (chosen_[p] >= 0 || again <= 0 || is_fused_away_[p] ||
-          boxes_[index(patterns_.first[p])].is_empty || additions_[p] * again < best_gain)
-        continue;
+      if (again <= 0 || !can_be_part(p) || additions_[p] * again < best_gain) continue;
       int additions = 0;
       for (int const i : cone_of(patterns_.first[p], is_leaf))
         if (!is_leaf(i)) additions += additions_of(program_, index(i));
@@ -331,8 +351,8 @@ int additions_of(StencilProgram const& program, std::size_t i) {
 
 Part whole(StencilProgram const& program) { return {program, equations::fused_operands(program)}; }
 
-std::vector<Part> parts_of(StencilProgram const& program, int columns) {
-  return Splitter(program, columns).parts();
+std::vector<Part> parts_of(StencilProgram const& program, int columns, bool also_rows) {
+  return Splitter(program, columns, also_rows).parts();
 }
 
 }  // namespace gridstride::system

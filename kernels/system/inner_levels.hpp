@@ -31,7 +31,9 @@ Part whole(equations::StencilProgram const& program);
 /// results keep their bits wherever unknowns beyond the grid are those of axes that wrap. A program
 /// that has nothing worth a part of its own is its only part.
 ///
-/// `columns`: of a thread, which finds once what several of these share.
-std::vector<Part> parts_of(equations::StencilProgram const& program, int columns);
+/// `columns`: of a thread, which finds once what several of these share. `also_rows`: parts are also values
+/// that a column has at two rows, one above the other, and nowhere beside it, as a difference along y.
+std::vector<Part> parts_of(equations::StencilProgram const& program, int columns,
+                           bool also_rows = false);
 
 }  // namespace gridstride::system

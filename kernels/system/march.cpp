@@ -111,9 +111,10 @@ int lasting_of(Marched const& what) {
   return std::max(what.program->components - static_cast<int>(what.program->results.size()), 0);
 }
 
-std::vector<Part> march_programs(Marched const& what, bool in_parts, int lane_points) {
-  auto programs =
-      in_parts ? parts_of(*what.program, lane_points) : std::vector{whole(*what.program)};
+std::vector<Part> march_programs(Marched const& what, Parting parting, int lane_points) {
+  auto programs = parting == Parting::none
+                      ? std::vector{whole(*what.program)}
+                      : parts_of(*what.program, lane_points, parting == Parting::also_rows);
   if (programs.size() > 1 && has_sides(what)) programs.push_back(whole(*what.program));
   for (Summed const& one : what.summed) programs.push_back(whole(*one.program));
   return programs;
@@ -152,7 +153,7 @@ template <class T>
 RuntimeSource march_source(Marched const& what, MarchShape const& shape) {
   auto const layout = layout_of(what, sizeof(T), shape);
   auto const components = static_cast<int>(what.program->results.size());
-  auto const programs = march_programs(what, shape.in_parts, shape.lane_points);
+  auto const programs = march_programs(what, shape.parting, shape.lane_points);
   std::size_t const parts = parts_among(what, programs);
   std::size_t const first_summed = programs.size() - what.summed.size();
   std::string inner, columns, body, near_sides, summed;

@@ -85,6 +85,10 @@ std::string march_refusal(Marched const& what);
 /// long that arithmetic binds each stage by itself and a pass takes seconds to compile.
 bool marches_by_default(Marched const& what);
 
+/// What of inner operators are levels, too (inner_levels.hpp): those that are worth it by themselves, or also
+/// what is found of two rows and asked for in the next one, in the place of the older row.
+enum class Parting { none, operators, also_rows };
+
 /// How a pass is laid out. A warp has a strip of 32·`lane_points` columns, of which `halo` at each
 /// end are not stored: with each level, `reach` columns more at each end are wrong.
 struct MarchShape {
@@ -93,7 +97,7 @@ struct MarchShape {
   int vector_points = 1;  ///< of them, those that are loaded at once
   int turns = 1;          ///< rows for which the march's loop is written out; 1: the only one
   int blocks = 1;         ///< that registers leave room for on a multiprocessor
-  bool in_parts = false;  ///< inner operators are levels, too (inner_levels.hpp)
+  Parting parting = Parting::none;
   bool operator==(MarchShape const&) const = default;
 };
 
@@ -127,7 +131,7 @@ MarchLayout layout_of(Marched const& what, int value_bytes, MarchShape const& sh
 /// The programs of a stage: its parts, or the whole as the only one; of a stage in parts beside
 /// sides the whole comes after them, for points that are near these: parts know no sides. The last ones
 /// are those of what is found of the last state.
-std::vector<Part> march_programs(Marched const& what, bool in_parts, int lane_points);
+std::vector<Part> march_programs(Marched const& what, Parting parting, int lane_points);
 /// How many of them are parts.
 std::size_t parts_among(Marched const& what, std::vector<Part> const& programs);
 
@@ -149,6 +153,9 @@ struct MarchMachine {
   long long schedulers;
   int resident;
 };
+/// How long the last warp takes with a cut, in what a warp issues in a turn.
+double turns_of_march(MarchTiling const& tiling, MarchShape const& shape, MarchLayout const& layout,
+                      MarchMachine const& machine);
 /// The cut with which the last warp is done first. Where n warps share a scheduler a turn of each
 /// takes what n of them issue, and a little for what none of them can. So many rows stay `together`.
 MarchTiling cut_for_march(Grid const& grid, MarchShape const& shape, MarchLayout const& layout,

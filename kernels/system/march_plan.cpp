@@ -6,6 +6,7 @@
 #include <limits>
 #include <numeric>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "equations/source.hpp"
@@ -133,7 +134,7 @@ int summed_reach(Marched const& what, std::size_t axis) {
 /// How a stage is made: in parts or at once.
 struct Plan {
   Marched const& what;
-  bool in_parts;
+  Parting parting;
   int lane_points;  ///< that parts are for
   std::vector<Part> programs;
   std::size_t parts;         ///< of the programs, all but the one for what is near sides
@@ -160,10 +161,10 @@ struct Plan {
     return values;
   }
 
-  Plan(Marched const& marched, bool splits, int columns)
-      : what(marched), in_parts(splits), lane_points(columns) {
+  Plan(Marched const& marched, Parting parted, int columns)
+      : what(marched), parting(parted), lane_points(columns) {
     auto const is_fused = [](int which) { return which >= 0; };
-    programs = march_programs(what, splits, columns);
+    programs = march_programs(what, parting, columns);
     parts = parts_among(what, programs);
     first_summed = programs.size() - what.summed.size();
     for (auto const& [program, fused] : std::span(programs).subspan(first_summed))
@@ -307,7 +308,7 @@ std::int64_t additions_of_turn(Plan const& plan, MarchShape const& shape) {
 }
 
 MarchShape shape_of(Plan const& plan, int value_bytes, int steps) {
-  MarchShape shape{.steps = steps, .lane_points = plan.lane_points, .in_parts = plan.in_parts};
+  MarchShape shape{.steps = steps, .lane_points = plan.lane_points, .parting = plan.parting};
   shape.vector_points = std::min(plan.lane_points, vector_bytes / value_bytes);
   while (plan.what.grid.points[0] % shape.vector_points != 0) shape.vector_points /= 2;
   auto const layout = layout_of(plan, value_bytes, shape);
@@ -332,21 +333,6 @@ bool is_fit(Plan const& plan, int value_bytes, MarchShape const& shape) {
          2 * layout.stored >= warp_lanes * shape.lane_points;
 }
 
-/// How long the last warp takes with a cut, in what a warp issues in a turn.
-double turns_of(MarchTiling const& tiling, MarchShape const& shape, MarchLayout const& layout,
-                MarchMachine const& machine) {
-  long long const turns = (tiling.rows + 2LL * layout.lag + shape.turns - 1) / shape.turns;
-  long long const warps = tiling.strips * tiling.chunks;
-  long long const sharing = (warps + machine.schedulers - 1) / machine.schedulers;
-  long long const rounds = (sharing + machine.resident - 1) / machine.resident;
-  // Where warps take unlike times, the last ones leave others without work for half as long.
-  double const idle =
-      layout.has_ends ? 0.5 * static_cast<double>(std::min<long long>(sharing, machine.resident))
-                      : 0;
-  return static_cast<double>(turns * shape.turns) *
-         (static_cast<double>(sharing) + layout.waiting * static_cast<double>(rounds) + idle);
-}
-
 /// What one has to issue in a turn.
 double instructions_of_turn(Plan const& plan, int value_bytes, MarchShape const& shape,
                             MarchLayout const& layout) {
@@ -361,16 +347,20 @@ double instructions_of_turn(Plan const& plan, int value_bytes, MarchShape const&
          (plan.what.summed.empty() ? 0 : summed);
 }
 
+MarchMachine machine_of(MarchShape const& shape) {
+  return {processors * schedulers_of_processor,
+          shape.blocks * march_warps / schedulers_of_processor};
+}
+
 /// What a step takes, in cycles: what is issued and what memory moves, which hide each other in part,
 /// and its share of what a pass takes beside. For passes over 8192² points of seven systems that is
 /// within 15 % of what was measured.
 double cost_of(Plan const& plan, int value_bytes, MarchShape const& shape) {
   auto const layout = layout_of(plan, value_bytes, shape);
   Grid const& grid = plan.what.grid;
-  MarchMachine const machine = {processors * schedulers_of_processor,
-                                shape.blocks * march_warps / schedulers_of_processor};
+  auto const machine = machine_of(shape);
   auto const tiling = cut_for_march(grid, shape, layout, machine);
-  double const issued = turns_of(tiling, shape, layout, machine) *
+  double const issued = turns_of_march(tiling, shape, layout, machine) *
                         instructions_of_turn(plan, value_bytes, shape, layout);
   double const overlap = static_cast<double>(warp_lanes * shape.lane_points) / layout.stored;
   auto const components = static_cast<double>(plan.what.program->results.size());
@@ -380,14 +370,44 @@ double cost_of(Plan const& plan, int value_bytes, MarchShape const& shape) {
   return (std::hypot(issued, bytes / bytes_per_cycle) + cycles_beside) / shape.steps;
 }
 
-/// The ways to make a stage by threads of up to `columns` columns, those in parts first.
+/// The ways to make a stage by threads of up to `columns` columns, those in parts first, and last those in
+/// which more than operators are parts.
 std::vector<Plan> plans_of(Marched const& what, int columns) {
   std::vector<Plan> plans;
   for (int lane_points = columns; lane_points >= 1 && !what.stages.empty(); lane_points /= 2)
-    if (Plan plan(what, true, lane_points); plan.parts > 1) plans.push_back(std::move(plan));
+    if (Plan plan(what, Parting::operators, lane_points); plan.parts > 1)
+      plans.push_back(std::move(plan));
+  std::size_t const first_whole = plans.size();
   for (int lane_points = columns; lane_points >= 1; lane_points /= 2)
-    plans.emplace_back(what, false, lane_points);
+    plans.emplace_back(what, Parting::none, lane_points);
+  for (int lane_points = columns; lane_points >= 1 && !what.stages.empty(); lane_points /= 2) {
+    Plan plan(what, Parting::also_rows, lane_points);
+    bool const is_new =
+        std::ranges::none_of(std::span(plans).first(first_whole), [&](auto const& of) {
+          return of.lane_points == lane_points && of.part_of.size() == plan.part_of.size();
+        });
+    if (plan.parts > 1 && is_new) plans.push_back(std::move(plan));
+  }
   return plans;
+}
+
+/// Whether a pass is faster where what two rows have in common is kept in the place of a row: as was measured,
+/// in float32, where two warps share a scheduler and march far, and next to no more values have to be kept.
+/// With more warps, or in float64, each waits longer for the part before than its turns are shorter; of 38
+/// rows, beside the 16 that a chunk of eight levels repeats, there was no gain.
+bool keeps_rows_well(std::vector<Plan> const& plans, Plan const& plan, int value_bytes,
+                     MarchShape const& shape) {
+  constexpr double most_growth = 1.1;
+  constexpr long long least_times = 16;  // of the rows that a chunk repeats
+  auto const whole = std::ranges::find_if(plans, [&](Plan const& other) {
+    return other.parting == Parting::none && other.lane_points == plan.lane_points;
+  });
+  auto const of_whole = shape_of(*whole, value_bytes, shape.steps);
+  auto const layout = layout_of(plan, value_bytes, shape);
+  auto const tiling = cut_for_march(plan.what.grid, shape, layout, machine_of(shape));
+  return value_bytes == 4 && shape.blocks == march_blocks && of_whole.blocks == march_blocks &&
+         layout.registers <= most_growth * layout_of(*whole, value_bytes, of_whole).registers &&
+         tiling.rows >= least_times * 2 * layout.lag;
 }
 
 /// The shape of a pass of so many steps that should be fastest, with its cost.
@@ -397,6 +417,8 @@ std::optional<std::pair<double, MarchShape>> best_shape(std::vector<Plan> const&
   for (Plan const& plan : plans) {
     auto const shape = shape_of(plan, value_bytes, steps);
     if (!is_fit(plan, value_bytes, shape)) continue;
+    if (plan.parting == Parting::also_rows && !keeps_rows_well(plans, plan, value_bytes, shape))
+      continue;
     double const cost = cost_of(plan, value_bytes, shape);
     if (!best || cost < best->first) best = {cost, shape};
   }
@@ -408,7 +430,7 @@ std::optional<std::pair<double, MarchShape>> best_shape(std::vector<Plan> const&
 bool has_sides(Marched const& what) { return is_sided(what, 0) || is_sided(what, 1); }
 
 MarchLayout layout_of(Marched const& what, int value_bytes, MarchShape const& shape) {
-  return layout_of(Plan(what, shape.in_parts, shape.lane_points), value_bytes, shape);
+  return layout_of(Plan(what, shape.parting, shape.lane_points), value_bytes, shape);
 }
 
 std::string march_refusal(Marched const& what) {
@@ -472,29 +494,5 @@ double march_cost(Marched const& what, int value_bytes) {
 }
 
 double copy_cost(double bytes) { return bytes / bytes_per_cycle + cycles_beside; }
-
-MarchTiling cut_for_march(Grid const& grid, MarchShape const& shape, MarchLayout const& layout,
-                          MarchMachine const& machine, long long together) {
-  long long const rows = grid.points[1];
-  // The first and the last that end beyond sides store the columns up to these, too.
-  long long const columns =
-      grid.points[0] - (layout.has_ends ? 2LL * (layout.halo - layout.ghosts) : 0);
-  long long strips = std::max((columns + layout.stored - 1) / layout.stored, 1LL);
-  if (layout.has_ends) strips += std::min(strips, 2LL) * (march_side_pieces - 1);
-  MarchTiling best = {strips, 0, 0};
-  double best_cost = 0;
-  for (int sharing = 1; sharing <= 8 * machine.resident; ++sharing) {
-    if (sharing > machine.resident && sharing % machine.resident != 0) continue;
-    long long const wanted = std::clamp(sharing * machine.schedulers / strips, 1LL, rows);
-    long long const parts = (rows + wanted * together - 1) / (wanted * together);
-    long long const of_chunk = parts * together;
-    MarchTiling const tiling = {strips, (rows + of_chunk - 1) / of_chunk, of_chunk};
-    double const cost = turns_of(tiling, shape, layout, machine);
-    if (best.chunks > 0 && cost >= best_cost) continue;
-    best = tiling;
-    best_cost = cost;
-  }
-  return best;
-}
 
 }  // namespace gridstride::system

@@ -225,8 +225,9 @@ void expect_bits_of_extremes() {
     auto const of_values = std::as_bytes(std::span(values));
     return std::vector<std::byte>(of_values.begin(), of_values.end());
   };
-  for (bool const in_parts : {true, false}) {
-    system::MarchShape const shape = {.turns = 2, .in_parts = in_parts};
+  using enum system::Parting;
+  for (auto const parting : {none, operators, also_rows}) {
+    system::MarchShape const shape = {.turns = 2, .parting = parting};
     EXPECT_EQ(bytes(by_march<T>(gpu, one, what, plain, shape, clock, others)),
               bytes(by_points<T>(gpu, one, what, plain, 2, clock, others)));
   }
@@ -278,8 +279,10 @@ void expect_bits_of_points_at(test::SidesCase const& sides, std::string const& n
 
 TEST_P(MarchGpuSides, SeveralStepsHaveTheBitsOfPoints) {
   GRIDSTRIDE_SKIP_WITHOUT_GPU();
-  expect_bits_of_points_at<float>(GetParam(), "Gray-Scott",
-                                  {.steps = 2, .lane_points = 2, .vector_points = 2, .turns = 2});
+  for (auto const parting : {system::Parting::none, system::Parting::also_rows})
+    expect_bits_of_points_at<float>(
+        GetParam(), "Gray-Scott",
+        {.steps = 2, .lane_points = 2, .vector_points = 2, .turns = 2, .parting = parting});
 }
 
 TEST_P(MarchGpuSides, StagesWithMixedDerivativesHaveTheBitsOfPoints) {
@@ -293,16 +296,17 @@ TEST_P(MarchGpuSides, PartsHaveTheBitsOfPoints) {
   GRIDSTRIDE_SKIP_WITHOUT_GPU();
   expect_bits_of_points_at<float>(
       GetParam(), "Cahn-Hilliard",
-      {.lane_points = 2, .vector_points = 2, .turns = 2, .in_parts = true});
+      {.lane_points = 2, .vector_points = 2, .turns = 2, .parting = system::Parting::operators});
 }
 
 /// Each flux through a face is found once, also beside sides.
 TEST_P(MarchGpuSides, FacesHaveTheBitsOfPoints) {
   GRIDSTRIDE_SKIP_WITHOUT_GPU();
-  expect_bits_of_points_at<float>(GetParam(), "shallow water", {.turns = 2, .in_parts = true});
+  expect_bits_of_points_at<float>(GetParam(), "shallow water",
+                                  {.turns = 2, .parting = system::Parting::operators});
   expect_bits_of_points_at<float>(
       GetParam(), "shallow water",
-      {.lane_points = 2, .vector_points = 2, .turns = 2, .in_parts = true});
+      {.lane_points = 2, .vector_points = 2, .turns = 2, .parting = system::Parting::operators});
 }
 
 TEST_P(MarchGpuSides, LinesHaveTheBitsOfPoints) {

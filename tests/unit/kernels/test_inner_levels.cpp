@@ -207,15 +207,40 @@ TEST(InnerLevels, EachFaceHasOneFlux) {
   EXPECT_EQ(parts[2].program.results.size(), 3U);
 }
 
+/// Of ∇²u the difference of two rows is found once, and that of two columns at each of them; of what has
+/// both, as of x·∂u/∂y through a face, the longest.
+TEST(InnerLevels, DifferencesOfRowsAreParts) {
+  for (std::string const rate : {"laplace(u)", "div(0.3*grad(u)) + u^2"}) {
+    auto const parts = system::parts_of(program_of({}, rate), 4, true);
+    ASSERT_EQ(parts.size(), 2U) << rate;
+    EXPECT_EQ(parts[0].program.reach, (std::array<int, 3>{0, 1, 0})) << rate;
+    EXPECT_EQ(parts[0].program.results.size(), 1U) << rate;
+    std::vector<int> rows;
+    for (Node const& node : parts[1].program.code) {
+      if (node.kind != Kind::unknown) continue;
+      if (node.index == 1)
+        rows.push_back(node.orders[1]);
+      else
+        EXPECT_EQ(node.orders[1], 0) << rate;
+    }
+    std::ranges::sort(rows);
+    EXPECT_EQ(rows, (std::vector{-1, 0})) << rate;
+  }
+  auto const flux = system::parts_of(program_of({}, "d_dy(x*sin(d_dy(u)))"), 4, true);
+  EXPECT_EQ(flux.size(), 2U);
+  EXPECT_EQ(system::parts_of(program_of({}, "d_dx(u)"), 4, true).size(), 1U);
+}
+
 template <class T>
 void expect_bits(StencilProgram const& program, std::string const& name) {
   std::vector const whole = {system::whole(program)};
-  for (int const columns : {4, 1}) {
-    auto const parts = system::parts_of(program, columns);
-    for (unsigned const seed : {1U, 2U, 3U})
-      EXPECT_EQ(Evaluation<T>(parts, seed).results(), Evaluation<T>(whole, seed).results())
-          << name << " in " << parts.size() << " parts";
-  }
+  for (int const columns : {4, 1})
+    for (bool const also_rows : {false, true}) {
+      auto const parts = system::parts_of(program, columns, also_rows);
+      for (unsigned const seed : {1U, 2U, 3U})
+        EXPECT_EQ(Evaluation<T>(parts, seed).results(), Evaluation<T>(whole, seed).results())
+            << name << " in " << parts.size() << " parts";
+    }
 }
 
 TEST(InnerLevels, PartsHaveTheBitsOfTheWhole) {

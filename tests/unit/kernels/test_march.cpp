@@ -63,7 +63,8 @@ TEST(March, LayoutOfParts) {
   Grid const grid{.dims = 2, .points = {1024, 1024, 1}};
   auto const program = test::program_of(*phases, grid);
   auto const what = test::marched_of(*phases, program, grid);
-  auto const layout = system::layout_of(what, 4, {.steps = 2, .lane_points = 4, .in_parts = true});
+  auto const layout = system::layout_of(
+      what, 4, {.steps = 2, .lane_points = 4, .parting = system::Parting::operators});
   EXPECT_EQ(layout.levels, 2);
   EXPECT_EQ(layout.halo, 4);
   EXPECT_EQ(layout.lags, (std::vector<int>{1, 2}));
@@ -74,7 +75,29 @@ TEST(March, LayoutOfParts) {
   beside[5 + 1] = {0, 1};  // of μ for its Laplacian
   EXPECT_EQ(layout.left, beside);
   EXPECT_EQ(layout.right, beside);
-  EXPECT_TRUE(system::march_shapes(what, 4, 1).front().in_parts);
+  EXPECT_EQ(system::march_shapes(what, 4, 1).front().parting, system::Parting::operators);
+}
+
+/// A difference of rows that is kept takes the place of the oldest row of its state.
+TEST(March, LayoutOfDifferencesOfRows) {
+  auto const cases = test::march_cases();
+  auto const& reaction = *std::ranges::find(cases, "Gray-Scott", &test::MarchCase::name);
+  Grid const grid{.dims = 2, .points = {8192, 8192, 1}};
+  auto const program = test::program_of(reaction, grid);
+  auto what = test::marched_of(reaction, program, grid);
+  auto const shape = system::march_shapes(what, 4, 8).front();
+  EXPECT_EQ(shape.parting, system::Parting::also_rows);
+  auto const layout = system::layout_of(what, 4, shape);
+  EXPECT_EQ(layout.lags, (std::vector<int>{1, 1}));
+  EXPECT_EQ(layout.rows_held, std::vector<int>(8, 2));
+  EXPECT_EQ(layout.inner_held, (std::vector<int>{2, 2}));
+  // Not in float64, where sides ask for all rows, and in short chunks.
+  EXPECT_EQ(system::march_shapes(what, 8, 8).front().parting, system::Parting::none);
+  what.sides[0][1] = {system::SideRule{.wraps = false}, system::SideRule{.wraps = false}};
+  EXPECT_EQ(system::march_shapes(what, 4, 8).front().parting, system::Parting::none);
+  what.sides[0] = {};
+  what.grid.points = {2048, 2048, 1};
+  EXPECT_EQ(system::march_shapes(what, 4, 8).front().parting, system::Parting::none);
 }
 
 /// Beside sides of y the whole program comes after the parts: it takes five rows of c, and where one
@@ -85,13 +108,14 @@ TEST(March, PartsBesideSides) {
   Grid const grid{.dims = 2, .points = {1024, 1024, 1}};
   auto const program = test::program_of(*phases, grid);
   auto what = test::marched_of(*phases, program, grid);
-  EXPECT_EQ(system::march_programs(what, true, 4).size(), 2U);
+  EXPECT_EQ(system::march_programs(what, system::Parting::operators, 4).size(), 2U);
   what.sides[0][1] = {system::SideRule{.wraps = false}, system::SideRule{.wraps = false}};
-  auto const programs = system::march_programs(what, true, 4);
+  auto const programs = system::march_programs(what, system::Parting::operators, 4);
   ASSERT_EQ(programs.size(), 3U);
   EXPECT_EQ(programs[2].program.code.size(), program.code.size());
-  EXPECT_EQ(system::march_programs(what, false, 4).size(), 1U);
-  auto const layout = system::layout_of(what, 4, {.steps = 2, .lane_points = 4, .in_parts = true});
+  EXPECT_EQ(system::march_programs(what, system::Parting::none, 4).size(), 1U);
+  auto const layout = system::layout_of(
+      what, 4, {.steps = 2, .lane_points = 4, .parting = system::Parting::operators});
   EXPECT_EQ(layout.lags, (std::vector<int>{1, 2, 2}));
   EXPECT_EQ(layout.rows_held, (std::vector<int>{5, 5}));
   EXPECT_EQ(layout.inner_held, (std::vector<int>{3}));
@@ -101,7 +125,7 @@ TEST(March, PartsBesideSides) {
   std::fill(beside.begin() + 10, beside.end(), std::vector{2, 0});
   EXPECT_EQ(layout.left, beside);
   EXPECT_EQ(layout.right, beside);
-  EXPECT_TRUE(system::march_shapes(what, 4, 1).front().in_parts);
+  EXPECT_EQ(system::march_shapes(what, 4, 1).front().parting, system::Parting::operators);
 }
 
 /// A stage that mixes in its own input needs the row of it that it adds to, even where its parts
@@ -115,7 +139,7 @@ TEST(March, PartsAtPointsKeepTheRowOfTheStage) {
                                1};
   auto const program = test::program_of(one, grid);
   auto const what = test::marched_of(one, program, grid);
-  auto const layout = system::layout_of(what, 4, {.in_parts = true});
+  auto const layout = system::layout_of(what, 4, {.parting = system::Parting::operators});
   EXPECT_EQ(layout.lags, (std::vector<int>{0, 1}));
   EXPECT_EQ(layout.rows_held, (std::vector<int>{5, 4, 3, 2}));
   EXPECT_EQ(layout.inner_held, (std::vector<int>{3}));
@@ -481,7 +505,7 @@ TEST(March, CompilesWithSides) {
   };
   try {
     for (auto const& sides : all) compiles("Gray-Scott", sides, {.turns = 2});
-    compiles("Cahn-Hilliard", all.front(), {.turns = 2, .in_parts = true});
+    compiles("Cahn-Hilliard", all.front(), {.turns = 2, .parting = system::Parting::operators});
   } catch (RuntimeCompilerMissing const& missing) {
     GTEST_SKIP() << missing.what();
   }
