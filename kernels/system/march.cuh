@@ -5,6 +5,7 @@
 //       most_rows, kept_values, parts, inner_results;   // the most that a part makes
 //   constexpr bool divides[parts];                    // part p has quotients or roots
 //   constexpr int lasting, lasting_left[], lasting_right[];   // arrays, and columns beside a thread's
+//   constexpr int early_turns;                        // of a chunk, that the first level has alone
 //   constexpr bool has_time;                          // the program asks for it
 //   constexpr bool stores;                            // the state that the last stage makes
 //   constexpr int found_numbers;                      // of a stage, that are found beforehand
@@ -49,6 +50,10 @@
 // Of an array that lasts a row is loaded once, with what lies beside a thread's columns, and goes down
 // all levels: a thread keeps those from the newest to the oldest that the last level looks at.
 // Beyond sides it is known, and loaded as it is.
+//
+// In the first turns of a chunk no row of a level is asked for that looks at rows before the chunk's first
+// ones: of level l, so many as 2·(l + 1)·reach. As long as that is so of all levels but the first, a loop of
+// its own makes this one alone. Loops for more of them would be longer for less.
 //
 // Columns at the ends of a strip are wrong, with each level `reach` more of them, and are not
 // stored: strips overlap, and so do chunks, by as many rows as all levels reach. What lies beyond a
@@ -309,8 +314,9 @@ __device__ __forceinline__ void make_columns(Strip const& strip, Rows const& row
   }
 }
 
-/// Takes the newest row of a level's input, and leaves that of the last level's state in its place.
-template <int level, Way way>
+/// Takes the newest row of a level's input, and leaves that of the last level's state in its place. Level
+/// `end` takes its input in and makes nothing of it, and those after it have none.
+template <int level, int end, Way way>
 __device__ __forceinline__ void advance_levels(Strip const& strip, Rows& rows,
                                                Real (&row)[components][lane_points]) {
   if constexpr (level < levels) {
@@ -319,6 +325,7 @@ __device__ __forceinline__ void advance_levels(Strip const& strip, Rows& rows,
 #pragma unroll
     for (int c = 0; c < components; ++c) push(rows.at[level], rows_held[level], c, row[c]);
     if (!near || !turns_around_x || !strip.is_at_side) make_inner_rows<level, 0>(strip, rows);
+    if constexpr (level == end) return;
     Beside beside;
     exchange<level, near ? whole : rates, near>(strip, rows, beside);
     bool is_good = false;
@@ -332,7 +339,7 @@ __device__ __forceinline__ void advance_levels(Strip const& strip, Rows& rows,
       make_columns<level, 0, near>(strip, rows, beside, careful, row);
     }
     hold_x<way>(strip, strip.row - (level + 1) * reach_y, row);
-    advance_levels<level + 1, way>(strip, rows, row);
+    advance_levels<level + 1, end, way>(strip, rows, row);
   }
 }
 
@@ -397,10 +404,12 @@ struct March {
     for (int g = 0; g < loaded_rows; ++g) old.load(loaded[g]);
   }
 
+  /// Whether no level but the first makes a row that is asked for.
+  __device__ __forceinline__ bool is_early() const { return to < early_turns - 2 * lag; }
   __device__ __forceinline__ bool is_done() const { return to >= static_cast<int>(rows_made); }
 
-  /// `ahead`: the rows that were loaded before the turn's own.
-  template <Way way>
+  /// `ahead`: the rows that were loaded before the turn's own. Only levels before `end` make one.
+  template <Way way, int end = levels>
   __device__ __forceinline__ void turn(int ahead) {
     Real row[components][lane_points];
 #pragma unroll
@@ -415,13 +424,13 @@ struct March {
     }
     if constexpr (turns > 1) old.load(loaded[ahead]);
     ++strip.row;
-    advance_levels<0, way>(strip, rows, row);
+    advance_levels<0, end, way>(strip, rows, row);
     if constexpr (stores) {
-      if (static_cast<unsigned>(to + summed_lag) < rows_made)
+      if (end == levels && static_cast<unsigned>(to + summed_lag) < rows_made)
         store_row(strip.a, place, is_stored, row);
       place.add_line(strip.a);
     }
-    if constexpr (summed > 0) {
+    if constexpr (summed > 0 && end == levels) {
       take_state<way>(strip, rows, row);
       totals.add<way>(strip, rows, to, is_stored);
     }
@@ -430,6 +439,10 @@ struct March {
   __device__ __forceinline__ void turns_inside() {
 #pragma unroll
     for (int g = 0; g < turns; ++g) turn<Way::inside>(g % loaded_rows);
+  }
+  __device__ __forceinline__ void turns_of_first_level() {
+#pragma unroll
+    for (int g = 0; g < loaded_rows; ++g) turn<Way::inside, 1>(g);
   }
   /// One turn by itself, after which the rows that were loaded move up.
   template <Way way>
@@ -446,6 +459,10 @@ __device__ __forceinline__ void march_strip(MarchArguments<Real> const& a, long 
   Share const share = share_of(a, number);
   if (share.first >= share.last) return;
   March march(a, columns_of(a, share), share.first, share.last);
+  if constexpr (early_turns > 0 && turns > 1) {
+#pragma unroll 1
+    while (march.is_early()) march.turns_of_first_level();
+  }
 #pragma unroll 1
   while (!march.is_done()) {
     if constexpr (has_sides)

@@ -30,6 +30,9 @@ constexpr int processors = 132, schedulers_of_processor = 4;
 constexpr double bytes_per_cycle = 2080, cycles_beside = 5500;
 /// A pass of twice the steps takes as much longer to compile, and leaves more of them over.
 constexpr double worth_twice_the_length = 1.1;
+/// With so many levels a loop of the first one alone is worth its text, where a system has several components:
+/// a turn of one takes little beside the row that it waits for.
+constexpr int fewest_levels = 4;
 /// Instructions of a turn that are not the program's: for places, loads, stores.
 constexpr double instructions_beside = 30;
 
@@ -252,6 +255,8 @@ MarchLayout layout_of(Plan const& plan, int value_bytes, MarchShape const& shape
   layout.ages = 2 * program.reach[1] + 1;
   layout.summed_lag = summed_reach(plan.what, 1);
   layout.lag = layout.levels * program.reach[1] + layout.summed_lag;
+  if (layout.levels >= fewest_levels && components > 1 && !has_sides(plan.what))
+    layout.early_turns = 4 * program.reach[1];
   layout.inner_held.assign(plan.part_of.size(), 1);
   layout.lags = lags_of(plan);
   layout.left.assign(index(programs * layout.ages),

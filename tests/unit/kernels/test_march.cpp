@@ -100,6 +100,21 @@ TEST(March, LayoutOfDifferencesOfRows) {
   EXPECT_EQ(system::march_shapes(what, 4, 8).front().parting, system::Parting::none);
 }
 
+/// Level l makes no row that is asked for before turn 2·(l + 1)·reach of a chunk: the second one in its fifth.
+TEST(March, FirstTurnsOfAChunk) {
+  auto const cases = test::march_cases();
+  auto const& reaction = *std::ranges::find(cases, "Gray-Scott", &test::MarchCase::name);
+  Grid const grid{.dims = 2, .points = {1024, 1024, 1}};
+  auto const program = test::program_of(reaction, grid);
+  auto what = test::marched_of(reaction, program, grid);
+  EXPECT_EQ(system::layout_of(what, 4, {.steps = 4}).early_turns, 4);
+  EXPECT_EQ(system::layout_of(what, 4, {.steps = 2}).early_turns, 0);
+  what.sides[0][0] = {system::SideRule{.wraps = false}, system::SideRule{.wraps = false}};
+  EXPECT_EQ(system::layout_of(what, 4, {.steps = 4}).early_turns, 0);
+  auto const of_one = reading({{0, 2, 0}, {0, -1, 0}});
+  EXPECT_EQ(system::layout_of(marched(of_one), 4, {.steps = 4}).early_turns, 0);
+}
+
 /// Beside sides of y the whole program comes after the parts: it takes five rows of c, and where one
 /// is beyond, its columns of any other.
 TEST(March, PartsBesideSides) {
