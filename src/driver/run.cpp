@@ -155,7 +155,6 @@ bool Run::set_up() {
     require_finite_start(config_, *simulation_, *stream_);
   }
   begin_files(device, checked.expected);
-  warn_of_disk(checked.expected);
   stream_->synchronize();
   end_phase("set-up");
   summary_.startup_seconds = total_.seconds() - summary_.phases[0].value;
@@ -191,6 +190,7 @@ void Run::begin_files(Device const& device, Forecast const& expected) {
   for (auto const& fallback : summary_.fallbacks) files_->log(fallback);
   if (!expected.slabs.empty()) files_->log(expected.slabs);
   if (!room.lack.empty()) files_->log(room.lack);
+  warn_of_disk(expected);
   if (!summary_.has_time) return;
   // What an earlier run wrote of the moment that it was stopped at may be missing: written anew.
   Schedule const outputs(config_.output.every, config_.time.end);
