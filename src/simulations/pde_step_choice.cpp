@@ -67,7 +67,7 @@ StepChoice::Choice StepChoice::find_first() const {
     if (is_leapfrog(run_)) return {dividing_step(run_, step), present.step};
     // Of fields that are not there yet a limit says nothing.
     bool const says_nothing = follows_.fields && present.step > 4 * step;
-    return {kept(says_nothing ? std::exp2(-20) * step : step), present.step};
+    return {kept(says_nothing ? std::exp2(-20) * step : step), present.step, kept(step)};
   } catch (NumericalError const& error) {
     throw ConfigError({run_.problem(run_.location("equations"), error.what())});
   }
@@ -76,7 +76,7 @@ StepChoice::Choice StepChoice::find_first() const {
 StepPlan StepChoice::plan(double time, double until, std::optional<double> last_event) {
   std::int64_t steps = 0;
   if (step_ == 0 || follows_.state) {
-    auto [step, limit] = time == 0 ? begin() : next(time);
+    auto [step, limit, comes_to] = time == 0 ? begin() : next(time);
     steps = steps_between(time, {step, limit}, last_event);
     if (follows_.time) look_ahead(time, step, steps);
     step_ = step;
@@ -165,7 +165,7 @@ std::int64_t StepChoice::steps_between(double time, Choice const& choice,
 /// How many steps until the limit is no longer than they are, if it falls on at the rate of the last
 /// ones.
 double StepChoice::steps_until_met(Choice const& choice) const {
-  auto const [step, limit] = choice;
+  auto const [step, limit, comes_to] = choice;
   if (!(limit < limit_)) return std::numeric_limits<double>::infinity();
   double const time = static_cast<double>(clock_.steps_of_leg()) * clock_.step();
   double const rate = std::log(limit_ / limit) / time;  // infinite from an infinite one

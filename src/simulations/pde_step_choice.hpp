@@ -43,8 +43,9 @@ class StepChoice {
   std::int64_t steps_between() const { return follows_.steps_between; }
   /// The limit of the present state. Throws `NumericalError` where it is beyond numbers.
   equations::StepLimit limit(Ahead const& ahead = {}) const;
-  /// The step that a run begins with. Throws `ConfigError` where there is none.
-  double first() { return begin().step; }
+  /// The step that a run begins with, or soon comes to where the limit says nothing of its first fields.
+  /// Throws `ConfigError` where there is none.
+  double first() { return begin().comes_to.value_or(begin().step); }
   /// Steps of one length where the limit is the same for every state. Else some, after which the
   /// limit is found again.
   StepPlan plan(double time, double until, std::optional<double> last_event);
@@ -56,6 +57,7 @@ class StepChoice {
   /// A step, and the limit that it keeps to.
   struct Choice {
     double step, limit;
+    std::optional<double> comes_to = {};  ///< where it begins with shorter ones
   };
   Choice const& begin();
   Choice find_first() const;
