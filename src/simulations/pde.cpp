@@ -25,7 +25,6 @@
 #include "simulations/pde_eventful.hpp"
 #include "simulations/pde_fields.hpp"
 #include "simulations/pde_globals.hpp"
-#include "simulations/pde_ill_posed.hpp"
 #include "simulations/pde_implicit_steps.hpp"
 #include "simulations/pde_lasting.hpp"
 #include "simulations/pde_march.hpp"
@@ -40,8 +39,8 @@
 #include "simulations/pde_set_up.hpp"
 #include "simulations/pde_side_values.hpp"
 #include "simulations/pde_slope_parts.hpp"
-#include "simulations/pde_stability.hpp"
 #include "simulations/pde_step_choice.hpp"
+#include "simulations/pde_step_limits.hpp"
 
 namespace gridstride {
 
@@ -190,7 +189,7 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
     this->make_in(*parts_);
     make_implicit_steps();
     shared_.emplace(ranks(), [this](std::size_t finder, pde::Ahead const& ahead) {
-      return parts_->look(*this->sweep_, finders_[finder], ahead);
+      return parts_->look(*this->sweep_, limits_->finder(finder), ahead);
     });
   }
   void make_implicit_steps() {
@@ -225,59 +224,24 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
       return slopes->stages.size() - (slopes->first_is_last() ? 1 : 0);
     return scheme_.stages.size();
   }
-  /// Throws `ConfigError` where waves grow the faster the shorter they are.
-  void refuse_ill_posed(pde::StabilityFinder<T>& finder) {
-    auto const growths = [this](pde::StabilityFinder<T>& of) {
-      return of.wave_growths(present(), this->clock_.device());
-    };
-    auto const on_finer = [&] {
-      pde::StabilityFinder<T> finer(
-          stream_, run_,
-          std::make_shared<equations::Linearisation const>(pde::finer_stability_of(run_)));
-      return growths(finer);
-    };
-    if (auto const problem = pde::ill_posed_problem(run_, growths(finder), on_finer))
-      throw ConfigError({*problem});
-  }
   void choose_steps() {
-    pde::LimitFollows follows;
-    for (auto& linearisation : pde::explicit_linearisations(run_)) {
-      finders_.emplace_back(stream_, run_, std::move(linearisation));
-      auto const of_this = finders_.back().follows();
-      follows.state = follows.state || of_this.state;
-      follows.fields = follows.fields || of_this.fields;
-      follows.time = follows.time || of_this.time;
-      follows.steps_between = std::min(follows.steps_between, of_this.steps_between);
-    }
+    limits_.emplace(stream_, run_);
+    if (this->has_state()) limits_->refuse_ill_posed(present(), this->clock_.device());
+    limits_->while_waiting([this] { begin_steps(); });
+    pde::LimitFollows follows = limits_->follows();
     follows.equations_have_time = depends_on_time_;
-    if (this->has_state() && pde::goes_by_multigrid(run_)) {
-      pde::StabilityFinder<T> whole(stream_, run_, pde::linearisation_of(run_));
-      refuse_ill_posed(whole);
-    } else if (this->has_state()) {
-      refuse_ill_posed(finders_.front());
-    }
-    finders_.front().while_waiting([this] { begin_steps(); });
     choice_.emplace(run_, this->clock_, follows,
                     [this](pde::Ahead const& ahead) { return find_limit(ahead); });
   }
-
-  /// The least of all.
   equations::StepLimit find_limit(pde::Ahead const& ahead) {
     if (shared_ && state_.changes()) state_.refresh({.sides = {1, 0, 0}});
     auto const inputs = shared_ ? fields_.inputs() : present();
-    std::optional<equations::StepLimit> least;
     auto const set_factors = [&](double part) { set_sides(inputs, ahead, part); };
-    auto const ranked = [](equations::StepLimit const& limit) {
-      return std::pair(!limit.hopeless, limit.step);
-    };
-    for (std::size_t i = 0; i < finders_.size(); ++i) {
-      auto const ask = [this, i](pde::Ahead const& of) { return shared_->ask(i, of); };
-      auto const limit = shared_
-                             ? finders_[i].find(inputs, ahead, set_factors, ask)
-                             : finders_[i].find(inputs, this->clock_.device(), ahead, set_factors);
-      if (!least || ranked(limit) < ranked(*least)) least = limit;
-    }
-    return *least;
+    return limits_->least([&](pde::StabilityFinder<T>& finder, std::size_t number) {
+      auto const ask = [&](pde::Ahead const& of) { return shared_->ask(number, of); };
+      return shared_ ? finder.find(inputs, ahead, set_factors, ask)
+                     : finder.find(inputs, this->clock_.device(), ahead, set_factors);
+    });
   }
   /// Fills sides, with what fields are at present, for a part of a step to come.
   void set_sides(std::vector<system::Input<T>> const& inputs, pde::Ahead const& ahead,
@@ -440,7 +404,8 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
 
   std::optional<SweepPlan> plan_;  // of several ranks
   pde::SystemFields<T> fields_;
-  std::vector<pde::StabilityFinder<T>> finders_;
+  std::optional<pde::StepLimits<T>>
+      limits_;  // of what is explicit; none where steps follow their error
   std::optional<pde::SidedNames<T>> names_;  // where the state is
   std::optional<pde::LastingArrays<T>> lasting_;
   pde::SideValues<T> side_values_;
