@@ -26,7 +26,8 @@ class StoreLinks final : public RankLinks {
       : own_(ranks.rank()),
         beside_(beside),
         box_bytes_((bytes + line - 1) / line * line),
-        memory_(ranks, stream, ways * line + ways * turns * box_bytes_, RankMemory::Reach::machine),
+        memory_(ranks, stream, ways * line + ways * turns * box_bytes_,
+                RankMemory::Owners::of_machine),
         gone_(stream.device()) {}
 
   std::string const& failure() const { return memory_.failure(); }

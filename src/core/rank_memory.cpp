@@ -32,13 +32,13 @@ bool is_one_shared(std::vector<GpuIdentity> gpus) {
   return std::ranges::adjacent_find(gpus) != gpus.end();
 }
 
-RankMemory::RankMemory(Ranks& ranks, Stream const& stream, std::size_t bytes, Reach reach)
+RankMemory::RankMemory(Ranks& ranks, Stream const& stream, std::size_t bytes, Owners owners)
     : own_(ranks.rank()), memory_(static_cast<std::size_t>(ranks.count())) {
   int const ordinal = stream.device().ordinal();
   auto const own = static_cast<std::size_t>(own_);
   MemoryOffer offer;
   std::string failure;
-  if (reach == Reach::all && ranks.local_count() != ranks.count())
+  if (owners == Owners::all && ranks.local_count() != ranks.count())
     failure = "the ranks are on several machines";
   try {
     offer.gpu = gpu::identity(ordinal);

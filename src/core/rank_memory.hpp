@@ -23,10 +23,10 @@ bool is_one_shared(std::vector<GpuIdentity> gpus);
 class RankMemory {
  public:
   /// Whose a rank reaches: that of all others, who have to be on its machine, or of those who are.
-  enum class Reach { all, machine };
+  enum class Owners { all, of_machine };
 
   /// All ranks make one, of so many bytes.
-  RankMemory(Ranks& ranks, Stream const& stream, std::size_t bytes, Reach reach = Reach::all);
+  RankMemory(Ranks& ranks, Stream const& stream, std::size_t bytes, Owners owners = Owners::all);
   RankMemory(RankMemory const&) = delete;
   RankMemory& operator=(RankMemory const&) = delete;
   ~RankMemory();
