@@ -1,10 +1,37 @@
 #include <fmt/format.h>
 
 #include <string>
+#include <string_view>
 
 #include "kernels/krylov/methods.hpp"
 
 namespace gridstride::krylov {
+
+namespace {
+
+std::string_view more_of(Method method) {
+  switch (method) {
+    case Method::gmres:
+      return "more of them, a longer restart or a preconditioner may do";
+    case Method::bicgstab:
+      return "more of them, a preconditioner or method: gmres may do";
+    default:
+      return "more of them or a preconditioner may do";
+  }
+}
+
+/// Where the residual stays where it is.
+std::string_view instead_of(Method method, double residual) {
+  constexpr double small = 1e-3;
+  if (method == Method::gmres)
+    return "a longer restart may do; or rounding allows no less: float64, or a larger tolerance";
+  if (residual <= small) return "rounding allows no less: float64, or a larger tolerance";
+  return method == Method::cg
+             ? "the matrix may be singular, which method: minres or gmres would tell"
+             : "method: gmres may do; or the matrix is singular, which it would tell";
+}
+
+}  // namespace
 
 std::string advice_of(Method method, Outcome outcome, Result const& result, bool preconditioned) {
   std::string const residual =
@@ -14,18 +41,10 @@ std::string advice_of(Method method, Outcome outcome, Result const& result, bool
     case Outcome::converged:
       return {};
     case Outcome::iterations:
-      return fmt::format("{} ({})", residual,
-                         method == Method::gmres
-                             ? "more of them, a longer restart or a preconditioner may do"
-                             : "more of them or a preconditioner may do");
+      return fmt::format("{} ({})", residual, more_of(method));
     case Outcome::stagnated:
-      return fmt::format(
-          "{} and does not become smaller ({})", residual,
-          method == Method::gmres ? "a longer restart may do; or rounding allows no "
-                                    "less: float64, or a larger tolerance"
-          : result.residual_norm > 1e-3
-              ? "the matrix may be singular, which method: minres or gmres would tell"
-              : "rounding allows no less: float64, or a larger tolerance");
+      return fmt::format("{} and does not become smaller ({})", residual,
+                         instead_of(method, result.residual_norm));
     case Outcome::breakdown:
       return fmt::format("bicgstab has broken down: {} (method: gmres does not)", residual);
     case Outcome::indefinite:
@@ -39,6 +58,11 @@ std::string advice_of(Method method, Outcome outcome, Result const& result, bool
           "minres need one that is; gmres and bicgstab take any)",
           result.iterations);
     case Outcome::incompatible:
+      if (result.residual_norm > 1)
+        return fmt::format(
+            "the matrix is singular as far as rounding tells, and x has gone off along what it "
+            "takes to 0: {}{}",
+            residual, method == Method::gmres ? "" : " (method: gmres goes less far)");
       return fmt::format(
           "the matrix{} is singular as far as rounding tells, and no x has a smaller residual: {}",
           method == Method::gmres && preconditioned ? " times its preconditioner" : "", residual);

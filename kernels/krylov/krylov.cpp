@@ -54,6 +54,7 @@ End end_of(Stop stop) {
     case Stop::exhausted:
       return {std::nullopt, 0.5, Outcome::incompatible};
     case Stop::breakdown:
+    case Stop::diverged:
       return {std::nullopt, 0.5, Outcome::breakdown};
     case Stop::negative:
       return {Outcome::preconditioner, 0.5, Outcome::preconditioner};
@@ -88,6 +89,7 @@ class Solver {
         method_(make(method, problem_)),
         minimises_(method == Method::gmres || method == Method::minres),
         has_short_memory_(method == Method::minres),
+        may_diverge_(method == Method::bicgstab),
         columns_(static_cast<std::size_t>(columns)) {
     for (Column& column : columns_) column.state.epsilon = std::numeric_limits<T>::epsilon();
   }
@@ -161,6 +163,8 @@ class Solver {
     if (!(column.result.right_norm > 1e-140) || !(norm <= std::numeric_limits<double>::max()))
       return finish(column, Outcome::not_finite);
     column.state.target = options_.tolerance * column.result.right_norm;
+    // Beyond this no digit of b is left in the residual.
+    if (may_diverge_) column.state.most = column.result.right_norm / column.state.epsilon;
     column.result.residual_norm = norm / column.result.right_norm;
     column.result.history = {column.result.residual_norm};
     if (norm <= column.state.target) finish(column, Outcome::converged);
@@ -303,7 +307,7 @@ class Solver {
   Buffer<T> r_;
   Problem<T> problem_;
   std::unique_ptr<Iteration<T>> method_;
-  bool minimises_, has_short_memory_;
+  bool minimises_, has_short_memory_, may_diverge_;
   std::vector<Column> columns_;
 };
 

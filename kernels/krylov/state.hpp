@@ -28,6 +28,7 @@ enum class Stop : int {
   exhausted,   ///< the space of the residual's powers is used up
   indefinite,  ///< p·A·p ≤ 0 as it seems from other sums
   negative,    ///< r·M⁻¹·r ≤ 0
+  diverged,    ///< the norm that it carries is above `most`
   breakdown,   ///< a denominator is 0
   singular,    ///< A·r is 0 as far as rounding tells
   not_finite,
@@ -38,10 +39,11 @@ inline constexpr int most_kept_norms = 64;
 /// The scalars of a method, in device memory.
 struct State {
   Stop stop = Stop::running;
-  int first = 1;               ///< nothing before this iteration
-  std::int64_t iteration = 0;  ///< of all that were done
-  double target = 0;           ///< of the norm that is carried
-  double epsilon = 0;          ///< of the vectors' type
+  int first = 1;                                          ///< nothing before this iteration
+  std::int64_t iteration = 0;                             ///< of all that were done
+  double target = 0;                                      ///< of the norm that is carried
+  double most = std::numeric_limits<double>::infinity();  ///< what that may be
+  double epsilon = 0;                                     ///< of the vectors' type
   double norm = 0;
   double norms[most_kept_norms] = {};  ///< that of iteration k at k % most_kept_norms
   double alphas[most_kept_norms] = {}, betas[most_kept_norms] = {};  ///< the same of α and β
@@ -67,6 +69,8 @@ GRIDSTRIDE_HOST_DEVICE inline void record(State& state, double norm) {
     state.stop = Stop::not_finite;
   else if (norm <= state.target)
     state.stop = Stop::reached;
+  else if (norm > state.most)
+    state.stop = Stop::diverged;
 }
 
 /// What is small enough, beside the largest, to be what rounding has made of a 0 in the sums of long

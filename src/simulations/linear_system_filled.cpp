@@ -31,6 +31,11 @@ bool may_fill_up(config::RunConfig const& run, std::int64_t rows) {
   return parameters_of(run).method == "auto" && rows <= most_filled_rows;
 }
 
+std::string hint_of_filling(config::RunConfig const& run, std::int64_t rows) {
+  if (parameters_of(run).method == "auto" || rows > most_filled_rows) return {};
+  return "; method: auto factorizes matrices of so few rows where nothing else does";
+}
+
 namespace {
 
 template <class T>

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "config/run_config.hpp"
 #include "core/buffer.hpp"
@@ -21,6 +22,10 @@ inline constexpr std::int64_t most_filled_rows = 4096;
 
 /// Whether a run may come to that.
 bool may_fill_up(config::RunConfig const& run, std::int64_t rows);
+
+/// What is said of it behind the advice of another method that has not converged; empty where `auto` would
+/// not come to it either.
+std::string hint_of_filling(config::RunConfig const& run, std::int64_t rows);
 
 /// Products with (L·U)⁻¹·P of the filled matrix, P·A' = L·U with partial pivoting: what is left of b after
 /// one is rounding. Without `apply` where a pivot is exactly zero or not a number.

@@ -18,7 +18,8 @@ void Report::add(std::int64_t column, std::string_view method, krylov::Result co
   if (!result.converged() && !shortfall_.empty())
     others_.push_back(column);
   else if (!result.converged())
-    shortfall_ = fmt::format("{}{} did not converge: {}", which, method, result.advice);
+    shortfall_ = fmt::format("{}{} did not converge: {}{}", which, method, result.advice,
+                             result.outcome == krylov::Outcome::incompatible ? "" : instead_);
   auto const raise = [](double& largest, double value) {
     largest = std::isnan(largest) ? value : std::max(largest, value);
   };

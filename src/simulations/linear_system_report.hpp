@@ -4,6 +4,7 @@
 #include <limits>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/error.hpp"
@@ -17,8 +18,9 @@ namespace gridstride::linear_system {
 
 class Report {
  public:
-  /// Of so many right-hand sides.
-  explicit Report(std::int64_t columns) : columns_(columns) {}
+  /// Of so many right-hand sides; `instead` is what else would do where a method does not converge.
+  explicit Report(std::int64_t columns, std::string instead = {})
+      : columns_(columns), instead_(std::move(instead)) {}
 
   /// Throws `NumericalError` where sums were not finite.
   void add(std::int64_t column, std::string_view method, krylov::Result const& result,
@@ -37,7 +39,7 @@ class Report {
   static constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
   std::int64_t columns_;
-  std::string shortfall_;
+  std::string instead_, shortfall_;
   std::vector<std::int64_t> others_;  // that did not converge either
   Table history_{"history",
                  {{"right_hand_side", "1", std::vector<std::int64_t>()},

@@ -139,7 +139,7 @@ SparseSystem<T>::SparseSystem(config::RunConfig const& run, Stream const& stream
       automatic_(parameters_of(run).method == "auto"),
       together_(columns_together(run, inputs, stream.backend())),
       x_(stream_, MemorySpace::device, static_cast<std::size_t>(extents_.size())),
-      report_(extents_.columns) {
+      report_(extents_.columns, hint_of_filling(run, extents_.rows)) {
   zero_async(x_.span(), stream_);
   times_.measure("read", [&] { read_matrix(run, inputs); });
   right_ = columns_of_right(stream_, run, inputs, &times_);

@@ -155,6 +155,41 @@ TEST(LinearSystemSparse, WhatDoesNotConvergeFallsShort) {
   EXPECT_EQ(tables[0].rows(), 6);
 }
 
+/// Of a singular matrix x goes off, until sums have no place: it ends before.
+TEST(LinearSystemSparse, WhatGoesOffEndsWithAHistoryAndAdvice) {
+  constexpr int n = 300;
+  MatrixFile const singular(n, [](int i, int j) {
+    if (i == j) return i == 1 || i == n ? 1 : 2;
+    return std::abs(i - j) == 1 ? -1 : 0;
+  });
+  OneShot const done(sparse_yaml(singular.yaml(), "\"sin(i + 1)\"", "method: bicgstab"), cpu);
+  std::string const told = done.simulation->shortfall();
+  EXPECT_EQ(told.rfind("bicgstab did not converge: bicgstab has broken down: ", 0), 0u) << told;
+  EXPECT_NE(told.find("(method: gmres does not); method: auto factorizes"), std::string::npos)
+      << told;
+  EXPECT_GT(done.simulation->tables()[0].rows(), 1);
+}
+
+TEST(LinearSystemSparse, AdviceNamesWhatWouldDo) {
+  auto const told = [](auto const& element, std::string const& more) {
+    MatrixFile const file(60, element);
+    return OneShot(sparse_yaml(file.yaml(), "\"sin(i + 1)\"", more), cpu).simulation->shortfall();
+  };
+  auto const expect = [](std::string const& text, std::string const& part) {
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  };
+  auto const shift = [](int i, int j) { return j == i % 60 + 1 ? 1 : 0; };
+  expect(told(shift, "method: gmres"), "method: auto factorizes matrices of so few rows");
+  expect(told(shift, "method: bicgstab, iterations: 20"), "method: gmres may do");
+  // An x that has gone off is not the best one.
+  auto const hilbert = [](int i, int j) {
+    return std::max(i, j) <= 12 ? 1.0 / (i + j - 1) : i == j;
+  };
+  auto const gone = told(hilbert, "method: minres");
+  expect(gone, "x has gone off along what it takes to 0");
+  EXPECT_EQ(gone.find("no x has a smaller residual"), std::string::npos) << gone;
+}
+
 /// b of the second one is what A makes of an eigenvector, and takes an iteration.
 TEST(LinearSystemSparse, ThoseThatDoNotConvergeAreNamed) {
   OneShot const done(
