@@ -31,6 +31,25 @@ std::string_view instead_of(Method method, double residual) {
              : "method: gmres may do; or the matrix is singular, which it would tell";
 }
 
+/// Of a singular matrix. The smallest residual is that of methods that look for it, unless rounding has
+/// led x away.
+std::string no_solution(Method method, std::string const& told, double residual,
+                        bool preconditioned) {
+  if (method == Method::cg || method == Method::bicgstab)
+    return fmt::format(
+        "the matrix is singular as far as rounding tells: {} (method: {} looks for the x with the "
+        "smallest one)",
+        told, method == Method::cg ? "minres" : "gmres");
+  if (residual > 1)
+    return fmt::format(
+        "the matrix is singular as far as rounding tells, and x has gone off along what it takes "
+        "to 0: {}{}",
+        told, method == Method::gmres ? "" : " (method: gmres goes less far)");
+  return fmt::format(
+      "the matrix{} is singular as far as rounding tells, and no x has a smaller residual: {}",
+      method == Method::gmres && preconditioned ? " times its preconditioner" : "", told);
+}
+
 }  // namespace
 
 std::string advice_of(Method method, Outcome outcome, Result const& result, bool preconditioned) {
@@ -58,14 +77,7 @@ std::string advice_of(Method method, Outcome outcome, Result const& result, bool
           "minres need one that is; gmres and bicgstab take any)",
           result.iterations);
     case Outcome::incompatible:
-      if (result.residual_norm > 1)
-        return fmt::format(
-            "the matrix is singular as far as rounding tells, and x has gone off along what it "
-            "takes to 0: {}{}",
-            residual, method == Method::gmres ? "" : " (method: gmres goes less far)");
-      return fmt::format(
-          "the matrix{} is singular as far as rounding tells, and no x has a smaller residual: {}",
-          method == Method::gmres && preconditioned ? " times its preconditioner" : "", residual);
+      return no_solution(method, residual, result.residual_norm, preconditioned);
     case Outcome::not_finite:
       return fmt::format(
           "sums are not finite after {} iterations (values so large or small that their squares "

@@ -190,6 +190,24 @@ TEST(LinearSystemSparse, AdviceNamesWhatWouldDo) {
   EXPECT_EQ(gone.find("no x has a smaller residual"), std::string::npos) << gone;
 }
 
+/// Conjugate gradients do not look for the smallest residual, and do not say that theirs is.
+TEST(LinearSystemSparse, OfSingularMatricesMinresHasTheSmallestResidual) {
+  constexpr int n = 300;
+  MatrixFile const singular(n, [](int i, int j) {
+    if (i == j) return i == 1 || i == n ? 1 : 2;
+    return std::abs(i - j) == 1 ? -1 : 0;
+  });
+  auto const told = [&](std::string const& method) {
+    return OneShot(sparse_yaml(singular.yaml(), "\"sin(i + 1)\"", "method: " + method), cpu)
+        .simulation->shortfall();
+  };
+  EXPECT_NE(told("cg").find("(method: minres looks for the x with the smallest one)"),
+            std::string::npos)
+      << told("cg");
+  EXPECT_NE(told("minres").find("and no x has a smaller residual"), std::string::npos)
+      << told("minres");
+}
+
 /// b of the second one is what A makes of an eigenvector, and takes an iteration.
 TEST(LinearSystemSparse, ThoseThatDoNotConvergeAreNamed) {
   OneShot const done(
