@@ -13,6 +13,7 @@
 #include <span>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "core/error.hpp"
 #include "core/gpu.hpp"
@@ -104,11 +105,30 @@ class Queue {
 Queue& queue_of(void* stream) { return *static_cast<Queue*>(stream); }
 RecordedPoint& recorded(void* event) { return *static_cast<RecordedPoint*>(event); }
 
+/// Memory that nobody has any more, though a stream may have it yet.
+class Released {
+ public:
+  void add(void* memory) {
+    std::scoped_lock const lock(mutex_);
+    all_.push_back(memory);
+  }
+  void free() {
+    std::scoped_lock const lock(mutex_);
+    for (void* const memory : all_) std::free(memory);
+    all_.clear();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<void*> all_;
+};
+Released released;
+
 std::shared_ptr<void> make_memory(std::size_t bytes) {
   constexpr std::size_t line = 256;
   void* const memory = std::aligned_alloc(line, (bytes / line + 1) * line);
   std::memset(memory, 0xff, bytes);
-  return {memory, [](void*) {}};
+  return {memory, [](void* given) { released.add(given); }};
 }
 
 template <class Handle>
@@ -129,6 +149,7 @@ std::shared_ptr<void> opened(gpu::IpcHandle const& handle) {
 }  // namespace
 
 void set_pauses(unsigned seed, unsigned microseconds) {
+  released.free();
   next_seed = seed;
   longest_pause = microseconds;
 }
