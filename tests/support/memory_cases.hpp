@@ -209,6 +209,13 @@ inline std::vector<MemoryCase> memory_cases() {
       {"poisson by multigrid", "simulation: poisson\n" + plane +
                                    "parameters: {diffusivity: 1 + 1e6*(x > y), source: \"x*y\", "
                                    "method: mg_cg, iterations: 500}\n"},
+      {"poisson by cg", "simulation: poisson\n" + plane +
+                            "parameters: {diffusivity: 1 + x*y, reaction: 1e8, source: \"x*y\", "
+                            "method: cg}\n"},
+      {"poisson by cg rounded",
+       "simulation: poisson\n" + plane +
+           "parameters: {diffusivity: 1 + x*y, reaction: 1e8, source: \"x*y\", method: cg, "
+           "inner: float32}\n"},
       {"lu",
        "simulation: linear_system\nparameters: {matrix: {expression: \"(i == j) + 1/(1 + i + "
        "2*j)\", size: 700}, rhs: 1, method: lu}\n"},
