@@ -68,9 +68,9 @@ class Progress {
     double const shrinks = is_rounding && c.size() > 2
                                ? of_corrections
                                : std::max(of_corrections, residual / r[r.size() - 2]);
-    // Corrections that are less than roundings of u leave it as it is, and come again.
+    // Corrections that are no more than roundings of u leave it as it is, or to and fro, and come again.
     bool const is_lost_in_u =
-        is_rounding && correction <= std::numeric_limits<double>::epsilon() * largest;
+        is_rounding && correction <= 8 * std::numeric_limits<double>::epsilon() * largest;
     double const expected = correction == 0 || is_lost_in_u ? correction
                             : shrinks < 1                   ? correction * shrinks / (1 - shrinks)
                                                             : none;

@@ -320,6 +320,16 @@ std::string refusal(std::string const& rest, std::string const& scheme = "imex_e
   return "";
 }
 
+/// Where cycles find nothing but roundings, u may go to and fro by its last bit.
+TEST(PdeImplicit, EndsWhereRoundingsAreLeft) {
+  auto const found = run_pde(
+      "simulation: pde\ngrid: {points: 5, upper: 547.7225575051661}\nboundary: {x: {neumann: 0}}\n"
+      "equations: {u: \"div((1 + 0*x)*grad(u))\"}\ninitial: {u: 0.1}\n"
+      "time: {scheme: imex_bdf2, end: 10.8, step: 0.111}\nimplicit: {solver: multigrid}\n"
+      "output: {every: {time: 0.15}}\n");
+  for (auto const u : found.fields[0]) EXPECT_NEAR(u, 0.1, 1e-13);
+}
+
 TEST(PdeImplicit, RefusesWhatItCannotDo) {
   auto const begins = [](std::string const& text, std::string const& with) {
     EXPECT_EQ(text.substr(0, with.size()), with) << text;
