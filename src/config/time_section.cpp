@@ -11,16 +11,19 @@ void declare_step(Visitor& visitor, TimeOptions& time, bool adapts) {
   Spec spec = {.name = "step",
                .unit = "s",
                .documentation =
-                   "Time step; `auto` is `safety` times the stability limit, at most the "
-                   "time between outputs, a tenth of it where formulas depend on time.",
+                   "Time step; `auto` is `safety` times the stability limit, or times a shorter "
+                   "one that the scheme needs to be accurate, at most the time between outputs, a "
+                   "tenth of it where formulas depend on time.",
                .minimum = 0,
                .exclusive_minimum = true};
   if (!adapts) return visitor.visit(spec, time.step, "auto");
   double step = time.step.value_or(required_number);
   Form const forms[] = {
       {.word = "auto",
-       .documentation = "`safety` times the stability limit, at most the time between outputs, a "
-                        "tenth of it where formulas depend on time."},
+       .documentation =
+           "`safety` times the stability limit, or times a shorter one that the "
+           "scheme needs to be accurate, at most the time between outputs, a tenth of it "
+           "where formulas depend on time."},
       {.word = "adaptive",
        .documentation = "As long as the error that a step makes stays within `tolerance`; at most "
                         "as `auto` without a stability limit."},
@@ -88,16 +91,16 @@ void declare_time(Visitor& visitor, TimeOptions& time, SimulationInfo const& sim
         declare_step(v, time, simulation.adapts_steps);
         time.step_location = v.locate("step");
         if (simulation.adapts_steps) declare_step_tolerance(v, time);
-        v.visit({.name = "safety",
-                 .documentation =
-                     simulation.adapts_steps
-                         ? "What part of the stability limit an `auto` step is, and of the longest "
-                           "one with an error of `tolerance` an `adaptive` step."
-                         : "What part of the stability limit an `auto` step is.",
-                 .minimum = 0,
-                 .maximum = 1,
-                 .exclusive_minimum = true},
-                time.safety);
+        v.visit(
+            {.name = "safety",
+             .documentation = simulation.adapts_steps
+                                  ? "What part of its limit an `auto` step is, and of the longest "
+                                    "one with an error of `tolerance` an `adaptive` step."
+                                  : "What part of its limit an `auto` step is.",
+             .minimum = 0,
+             .maximum = 1,
+             .exclusive_minimum = true},
+            time.safety);
       });
 }
 

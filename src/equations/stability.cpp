@@ -395,6 +395,7 @@ StepLimit Linearisation::limit_with(Known const& known, int degree, Tolerance to
   for (auto const& block : blocks_of(components_, acts))
     limit_by(known, block, tolerance, region_of(degree), result);
   if (!std::isfinite(result.fastest)) result.step = 0;
+  result.sharp = sharp_courant_number(convection_) / std::ranges::max(known.speeds);
   result.growth = std::max(result.growth, reaction_growth(known.values));
   // Below a fiftieth of 1/|λ| nothing but rounding holds the scheme.
   result.hopeless = !(result.step * result.fastest >= 0.02 || result.fastest == 0);

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <vector>
@@ -34,7 +35,10 @@ class Region;
 
 /// What limits a step.
 struct StepLimit {
-  double step = 0;      ///< s, the longest that is stable; infinite where nothing limits it
+  double step = 0;  ///< s, the longest that is stable; infinite where nothing limits it
+  /// s, up to which edges that are carried from upwind stay sharp; infinite where nothing is, or by a
+  /// scheme that is at edges what it is elsewhere.
+  double sharp = std::numeric_limits<double>::infinity();
   double fastest = 0;   ///< 1/s, the largest |λ|
   double reaction = 0;  ///< 1/s, the largest |λ| without differences
   /// 1/s, how fast waves grow by themselves: the largest Re λ where coefficients are constant; else

@@ -37,4 +37,9 @@ Term transported_difference(Terms& to, Space const& space, ValueAlong const& at,
 /// not the ideal ones, it may be like upwind.
 std::vector<std::complex<double>> convection_symbol(Convection scheme);
 
+/// How many points a step may carry an edge, the sum over the axes, for it to stay sharp; infinite
+/// where nothing but stability counts. Beyond that the weights of weno5 and the stages of a step
+/// make ripples of each other, at first as small as roundings.
+double sharp_courant_number(Convection scheme);
+
 }  // namespace gridstride::equations

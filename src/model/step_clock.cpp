@@ -69,8 +69,9 @@ ConfigError unstable_step(config::RunConfig const& run, double step, double limi
                           std::string const& bound) {
   return ConfigError({run.problem(
       run.time.step_location,
-      fmt::format("{} s is over the stability limit of {:.6g} s ({}); 'auto' takes {} of the limit",
-                  step, limit, bound, run.time.safety))});
+      fmt::format(
+          "{} s is over the stability limit of {:.6g} s ({}); 'auto' takes at most {} of the limit",
+          step, limit, bound, run.time.safety))});
 }
 
 StepClock::StepClock(Stream& stream, StepRule rule, double end)

@@ -221,9 +221,9 @@ SimulationEntry advection_entry() {
   return entry<Advection, advection::Parameters>(
       {.info = info,
        .memory = advection::memory,
-       .time_step = [](config::RunConfig const& run, Inputs const& inputs, Device const&) {
-         return advection::time_step(run, inputs);
-       }});
+       .time_step = [](config::RunConfig const& run, Inputs const& inputs,
+                       Device const&) { return advection::time_step(run, inputs); },
+       .report = advection::report});
 }
 
 }  // namespace gridstride

@@ -122,7 +122,7 @@ StepPlan LookAhead<T>::plan(double time, double until) {
 template <class T>
 StepPlan LookAhead<T>::follow(double time, double until) {
   auto const allowed = [this] {
-    return std::min(longest_, safety_ * advect::step_limit(scheme_.flux, grid_, speeds_));
+    return std::min(longest_, safety_ * limit_of_auto(scheme_, grid_, speeds_));
   };
   for (double step = allowed();; step = allowed()) {
     StepPlan plan = equal_steps(step)(time, until);

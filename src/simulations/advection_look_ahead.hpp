@@ -24,8 +24,8 @@ namespace gridstride::advection {
 /// own, beside the steps before, and what is waited for is one copy of a few numbers.
 ///
 /// `auto` looks at 16 more times that no step has, so that what happens between the stages counts
-/// too, and takes `safety` of the limit. The speeds are rounded up to steps of 2^(1/8), so that the
-/// time step is the same for a while. Instantiated for float and double.
+/// too, and takes `safety` of `limit_of_auto`. The speeds are rounded up to steps of 2^(1/8), so that
+/// the time step is the same for a while. Instantiated for float and double.
 template <class T>
 class LookAhead {
  public:

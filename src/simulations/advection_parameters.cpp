@@ -35,9 +35,15 @@ void Parameters::fields(config::Visitor& visitor, config::RunOptions const& run)
                   });
 }
 
+namespace {
+/// Σ|v|·dt/h of weno5: up to the former edges stay sharp, up to the latter smooth waves are stable.
+constexpr double sharp_courant_number = 0.6, stable_courant_number = 1.4349;
+}  // namespace
+
 std::span<FluxScheme const> schemes() {
   static FluxScheme const table[] = {
-      {"weno5", advect::Scheme::weno5, &find_scheme("ssp_rk3"), "up to Σ|v|·dt/h = 1.4349"},
+      {"weno5", advect::Scheme::weno5, &find_scheme("ssp_rk3"), "up to Σ|v|·dt/h = 1.4349",
+       sharp_courant_number / stable_courant_number},
       {"lax_wendroff", advect::Scheme::lax_wendroff, &find_scheme("midpoint"),
        "up to |v|·dt/h = 1 along each axis"},
       {"upwind", advect::Scheme::upwind, &find_scheme("euler"), "up to Σ|v|·dt/h = 1"},
@@ -174,11 +180,33 @@ std::array<double, 3> largest_speeds(config::RunConfig const& run) {
   return speeds;
 }
 
+double limit_of_auto(FluxScheme const& scheme, Grid const& grid,
+                     std::array<double, 3> const& largest_speed) {
+  return scheme.share * advect::step_limit(scheme.flux, grid, largest_speed);
+}
+
+std::vector<std::string> report(config::RunConfig const& run, Inputs const&, Device const&) {
+  FluxScheme const& scheme = scheme_of(run);
+  if (scheme.share == 1) return {};
+  if (!run.time.step)
+    return {
+        fmt::format("step: set by accuracy at edges, auto takes {:g} of Σ|v|·dt/h = {}; stable {}",
+                    run.time.safety, sharp_courant_number, scheme.limit)};
+  double const longest = limit_of_auto(scheme, run.grid, largest_speeds(run));
+  if (*run.time.step <= longest) return {};
+  return {fmt::format(
+      "step: Σ|v|·dt/h is up to {:.3g}, and edges stay sharp up to {}, a step of {:.6g} s; with "
+      "longer ones they may ripple and follow roundings",
+      sharp_courant_number * *run.time.step / longest, sharp_courant_number, longest)};
+}
+
 double time_step(config::RunConfig const& run, Inputs const&) {
   FluxScheme const& scheme = scheme_of(run);
   auto const speeds = largest_speeds(run);
   return stable_step(
-      run, advect::step_limit(scheme.flux, run.grid, speeds),
+      run,
+      run.time.step ? advect::step_limit(scheme.flux, run.grid, speeds)
+                    : limit_of_auto(scheme, run.grid, speeds),
       depends_on_time(rows(run, Backend::cpu)),
       fmt::format(
           "{} is stable {}, here with |v| up to ({:.6g}) m/s", scheme.name, scheme.limit,

@@ -34,6 +34,10 @@ struct FluxScheme {
   advect::Scheme flux;
   Scheme const* in_time;
   std::string_view limit;  ///< how far it is stable, in words
+  /// The part of that limit that steps of `auto` are `safety` of. Of weno5 Σ ν = 0.6: with longer
+  /// steps, stable as they are for what is smooth, its weights and the stages make ripples at edges
+  /// that follow roundings.
+  double share = 1;
 };
 
 /// The default first.
@@ -63,6 +67,14 @@ std::array<double, 3> largest_speeds(config::RunConfig const& run);
 
 /// The same, which the first of several ranks has looked for.
 std::array<double, 3> shared_speeds(config::RunConfig const& run);
+
+/// What steps of `auto` are `safety` of, for the largest speeds along the axes (s).
+double limit_of_auto(FluxScheme const& scheme, Grid const& grid,
+                     std::array<double, 3> const& largest_speed);
+
+/// What edges have to do with the step of weno5.
+std::vector<std::string> report(config::RunConfig const& run, Inputs const& inputs,
+                                Device const& device);
 
 /// The step to take; of `auto` with a velocity that depends on time, about the shortest one.
 /// Throws `ConfigError` when the one asked for is unstable, and as `largest_speeds` does.

@@ -156,7 +156,8 @@ void Parameters::declare_convection(Visitor& v) {
   static constexpr Named kinds_of_convection[] = {
       {{"central", "as all else, by central differences"}, Convection::central},
       {{"upwind", "of first order, from where it comes"}, Convection::upwind},
-      {{"weno5", "of fifth order, from where it comes and past shocks"}, Convection::weno5}};
+      {{"weno5", "of fifth order, from where it comes and past shocks, with shorter `auto` steps"},
+       Convection::weno5}};
   std::vector<config::Choice> choices;
   for (Named const& one : kinds_of_convection) choices.push_back(one.choice);
   std::string convection(

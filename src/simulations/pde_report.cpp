@@ -56,6 +56,16 @@ std::string phases(equations::StepLimit const& limit, int dims) {
   return dims == 1 ? all.front() : fmt::format("({})", fmt::join(all, ", "));
 }
 
+/// What the run takes of a limit.
+std::string taken(config::RunConfig const& run, equations::StepLimit const& limit) {
+  std::string const edges = fmt::format("{:.6g} s, up to which edges stay sharp", limit.sharp);
+  if (run.time.step && *run.time.step > limit.sharp)
+    return fmt::format("the file gives a shorter one, but more than {}", edges);
+  if (run.time.step) return "the file gives a shorter one";
+  return fmt::format("auto takes {:g} of {}", run.time.safety,
+                     limit.sharp < limit.step ? edges : "it");
+}
+
 std::string step_line(config::RunConfig const& run, equations::System const& system,
                       equations::StepLimit const& limit, bool varies) {
   if (std::isinf(limit.step)) return "step: nothing in the equations limits it";
@@ -68,8 +78,7 @@ std::string step_line(config::RunConfig const& run, equations::System const& sys
                      limit.real == 0 && limit.imaginary == 0
                          ? ""
                          : fmt::format(" for waves of θ = {}", phases(limit, run.grid.dims)),
-                     run.time.step ? "the file gives a shorter one"
-                                   : fmt::format("auto takes {:g} of it", run.time.safety));
+                     taken(run, limit));
 }
 
 using Programs = std::span<equations::StencilProgram const>;

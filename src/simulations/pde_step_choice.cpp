@@ -16,6 +16,9 @@ namespace gridstride::pde {
 namespace {
 /// Of a step over the one before: 2^(1/4), and what rounding may take of it.
 constexpr double most_rise = 1.18921;
+
+/// The longest step that is stable and keeps edges sharp.
+double sharp(equations::StepLimit const& limit) { return std::min(limit.step, limit.sharp); }
 }  // namespace
 
 StepChoice::StepChoice(config::RunConfig const& run, StepClock const& clock, LimitFollows follows,
@@ -66,7 +69,7 @@ StepChoice::Choice StepChoice::find_first() const {
     double const step = longest(present);
     if (is_leapfrog(run_)) return {dividing_step(run_, step), present.step};
     // Of fields that are not there yet a limit says nothing.
-    bool const says_nothing = follows_.fields && present.step > 4 * step;
+    bool const says_nothing = follows_.fields && run_.time.safety * sharp(present) > 4 * step;
     return {kept(says_nothing ? std::exp2(-20) * step : step), present.step, kept(step)};
   } catch (NumericalError const& error) {
     throw ConfigError({run_.problem(run_.location("equations"), error.what())});
@@ -111,7 +114,7 @@ StepChoice::Choice StepChoice::next(double time) const {
 /// What `auto` takes at most: in a step that is longer than 1/growth schemes hardly follow what
 /// grows by itself, however stable they are.
 double StepChoice::longest(equations::StepLimit const& limit) const {
-  double const stable = stable_step(run_, limit.step, follows_.equations_have_time, "");
+  double const stable = stable_step(run_, sharp(limit), follows_.equations_have_time, "");
   return limit.growth > 0 ? std::min(stable, run_.time.safety / limit.growth) : stable;
 }
 

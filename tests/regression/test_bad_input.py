@@ -82,7 +82,7 @@ class Refused(support.Case):
                          time=time),
                     r"case\.yaml:\d+:\d+: time\.step: 0\.01 s is over the stability limit of "
                     r"0\.00575\d* s \(rk4 is stable up to 2\.785/\(4·α·Σ 1/h²\), here with "
-                    r"α = 1 m²/s\); 'auto' takes 0\.9 of the limit\n")
+                    r"α = 1 m²/s\); 'auto' takes at most 0\.9 of the limit\n")
 
     def test_diffusivity_that_is_not_positive_somewhere(self):
         self.refuse(heat(parameters={"diffusivity": "x - 0.5"}),

@@ -261,7 +261,7 @@ TEST(PdeStep, OverTheLimitIsRefused) {
                        "equations: {u: 0.5*laplace(u)}\ninitial: {u: x}\n"
                        "time: {scheme: euler, end: 1, step: 0.011}\n"),
             "0.011 s is over the stability limit of 0.01 s (euler, with rates of up to 200 1/s); "
-            "'auto' takes 0.9 of the limit");
+            "'auto' takes at most 0.9 of the limit");
 }
 
 /// u_t = u_xx·u with u = x²·f(t) grows as 1/(1 − 2t), and so does its diffusion: the steps get

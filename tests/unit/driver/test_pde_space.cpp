@@ -146,7 +146,7 @@ TEST(PdeConvection, UpwindKeepsBounds) {
 TEST(PdeConvection, WenoHardlyRings) {
   auto const largest = [](char const* rate, char const* space) {
     auto const u = run_pde(carried_step(rate, fmt::format("space: {}\ntime: {{scheme: ssprk3, end: "
-                                                          "0.4, safety: 0.5}}\n",
+                                                          "0.4}}\n",
                                                           space)
                                                   .c_str()))
                        .fields[0];
@@ -155,6 +155,24 @@ TEST(PdeConvection, WenoHardlyRings) {
   for (char const* rate : {"-advect([1], u)", "-div([u])"}) {
     EXPECT_LT(largest(rate, weno), 1e-3) << rate;
     EXPECT_GT(largest(rate, "{convection: central}"), 0.1) << rate;
+  }
+}
+
+/// A change of an ulp does not grow at edges with the steps of `auto`, whatever is stable.
+TEST(PdeConvection, RoundingsStayRoundingsAtEdges) {
+  for (char const* scheme : {"ssprk3", "rk4", "rk45"}) {
+    auto const values = [scheme](char const* more) {
+      return run_pde(
+                 fmt::format("simulation: pde\ngrid: {{points: 200}}\nboundary: {{x: periodic}}\n"
+                             "initial: {{u: \"if(abs(x - 0.3) < 0.15, 1, 0){}\"}}\n"
+                             "equations: {{u: \"-div([u])\"}}\nspace: {{convection: weno5}}\n"
+                             "time: {{scheme: {}, end: 1}}\noutput: {{every: {{count: 1}}}}\n",
+                             more, scheme))
+          .fields[0];
+    };
+    auto const block = values(""), other = values(" + 2.2e-16*sin(7919*x)");
+    for (std::size_t i = 0; i < block.size(); ++i)
+      EXPECT_NEAR(block[i], other[i], 1e-9) << scheme << ' ' << i;
   }
 }
 
@@ -434,6 +452,23 @@ TEST(PdeConvection, TheReportTellsTheSpeed) {
                 .find("λ = -40 1/s and transport over 30 points/s of u for waves of θ = π"),
             std::string::npos)
       << step("-div([3*u]) + 0.1*laplace(u)");
+}
+
+/// 30 points a second: 0.6/30 for edges, and 1.39/30 for what is smooth.
+TEST(PdeConvection, TheReportTellsWhereEdgesDecide) {
+  auto const told = [](std::string const& time) {
+    auto const config = test::config_of(
+        "simulation: pde\ngrid: {points: 10}\nboundary: {x: periodic}\n"
+        "space: {convection: weno5}\nequations: {u: \"-div([3*u])\"}\n"
+        "initial: {u: x}\ntime: {scheme: rk4, end: 1" +
+        time + "}\n");
+    auto const line = entry_of(config).report(config, {}, Device::open(Backend::cpu)).at(3);
+    return line.substr(line.find("; ") + 2);
+  };
+  EXPECT_EQ(told(""), "auto takes 0.9 of 0.02 s, up to which edges stay sharp");
+  EXPECT_EQ(told(", step: 0.03"),
+            "the file gives a shorter one, but more than 0.02 s, up to which edges stay sharp");
+  EXPECT_EQ(told(", step: 0.01"), "the file gives a shorter one");
 }
 
 /// Euler's equations in space: the largest that one would write fits.

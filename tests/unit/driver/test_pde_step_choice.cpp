@@ -92,6 +92,14 @@ TEST(PdeStepChoice, FirstStepsAreShortWhereALimitSaysNothing) {
   EXPECT_LT(static_cast<double>(count), 1.25 * (1e9 / 3) / 1e4 / 0.9 + 100);
 }
 
+/// A small part of a limit is not what a limit that says nothing yet has.
+TEST(PdeStepChoice, FirstStepsAreThatPartOfALimitThatIsAskedFor) {
+  auto const legs = legs_of(
+      {.state = true, .fields = true}, [](auto const&, double) { return 10; }, 4,
+      "time: {end: 1000, safety: 0.1}");
+  EXPECT_EQ(legs.front().second, 1);
+}
+
 /// What the time makes of the limit is known before.
 TEST(PdeStepChoice, LooksAhead) {
   auto const limit = [](pde::Ahead const& ahead, double time) {

@@ -258,6 +258,19 @@ TEST(ConvectionStability, OfOneDirectionIsSharp) {
   EXPECT_FALSE(one.limit(carried, Convection::weno5, 3).hopeless);
 }
 
+/// Of what is carried fastest, over all axes.
+TEST(ConvectionStability, EdgesOfWenoHaveALimitOfTheirOwn) {
+  Convected two(2, 2);
+  std::vector<Term> const carried = {
+      two.terms.subtract(two.minus_flux(two.times(3, two.u(0))),
+                         two.terms.transport(two.terms.number(-4), two.u(0), 1)),
+      two.minus_flux(two.u(1))};
+  EXPECT_NEAR(two.limit(carried, Convection::weno5, 3).sharp, 0.6 / 50, 1e-15);
+  EXPECT_TRUE(std::isinf(two.limit(carried, Convection::upwind, 3).sharp));
+  EXPECT_TRUE(std::isinf(
+      two.limit({two.terms.negate(two.u(0)), two.terms.number(0)}, Convection::weno5, 3).sharp));
+}
+
 /// A wave in one dimension stays just below the limit, whatever its length.
 TEST(ConvectionStability, WavesStayBelowTheLimit) {
   Convected one(1);
