@@ -2,15 +2,10 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <optional>
 #include <utility>
 
 #include "core/buffer.hpp"
-#include "core/error.hpp"
-#include "kernels/evaluate/evaluate.hpp"
-#include "kernels/evaluate/slabs.hpp"
 #include "model/bricks.hpp"
-#include "model/values.hpp"
 
 namespace gridstride {
 
@@ -94,66 +89,13 @@ void gather_planes(Stream& stream, Ranks& ranks, RankCuts const& cuts, std::int6
   stream.synchronize();
 }
 
-namespace {
-
-/// What evaluates a formula at some planes of a grid; none where that is too long or too deep, or is for the
-/// first rank alone: a number, and on a GPU, which evaluates as fast as its values come to the host.
-std::optional<evaluate::Program> program_of_planes(Stream& stream,
-                                                   expression::Expression const& formula,
-                                                   Grid const& grid, std::string_view variant) {
-  if (stream.backend() == Backend::cuda || formula.is_constant()) return {};
-  try {
-    return evaluate::Program(stream, evaluate::by_index(formula, grid, grid.dims - 1), variant);
-  } catch (Error const&) {
-    return {};
-  }
-}
-
-}  // namespace
-
-/// Some planes after others, of each of which every rank has its part, so that they need little memory.
-template <class T>
-void fill_by_ranks(Stream& stream, Ranks& ranks, config::FieldSource const& source,
-                   Grid const& grid, Inputs const& inputs, std::span<T> whole,
-                   std::string_view variant) {
-  std::optional<evaluate::Program> program;
-  if (ranks.count() > 1 && source.file.empty())
-    program = program_of_planes(stream, source.formula.expression, grid, variant);
-  if (!program) {
-    if (ranks.is_first()) fill(stream, source, grid, inputs, whole, nullptr, variant);
-    return;
-  }
-  constexpr std::size_t most_bytes = std::size_t{8} << 20;  // of a rank's part, or one plane
-  auto const slowest = static_cast<std::size_t>(grid.dims - 1);
-  std::int64_t const planes = grid.points[slowest], plane = grid.size() / planes;
-  std::int64_t const most = std::clamp<std::int64_t>(
-      static_cast<std::int64_t>(most_bytes / sizeof(T)) / plane, 1, planes);
-  auto const values = [&](std::int64_t some) { return static_cast<std::size_t>(some * plane); };
-  Buffer<T> here(stream, MemorySpace::device, values(most));
-  auto const own = static_cast<std::size_t>(ranks.rank());
-  for (std::int64_t first = 0; first < planes; first += most * ranks.count()) {
-    std::int64_t const some = std::min(planes - first, most * ranks.count());
-    RankCuts cuts;
-    for (int rank = 0; rank <= ranks.count(); ++rank) cuts.push_back(some * rank / ranks.count());
-    Grid part = grid;
-    part.points[slowest] = cuts[own + 1] - cuts[own];
-    part.origin[slowest] = static_cast<double>(first + cuts[own]);
-    part.spacing[slowest] = 1;
-    auto const made = here.span().first(values(part.points[slowest]));
-    if (!made.empty()) evaluate::evaluate(stream, *program, part, nullptr, 0, made);
-    gather_planes<T>(stream, ranks, cuts, plane, made,
-                     ranks.is_first() ? whole.subspan(values(first), values(some)) : whole);
-  }
-}
-
-#define GRIDSTRIDE_INSTANTIATE(T)                                                                 \
-  template void gather_planes(Stream&, Ranks&, RankCuts const&, std::int64_t, std::span<T const>, \
-                              std::span<T>);                                                      \
-  template void hand_out(Stream&, Ranks&, Grid const&, std::span<T const>, Brick const&,          \
-                         std::span<T>);                                                           \
-  template void fill_by_ranks(Stream&, Ranks&, config::FieldSource const&, Grid const&,           \
-                              Inputs const&, std::span<T>, std::string_view);
-GRIDSTRIDE_INSTANTIATE(float)
-GRIDSTRIDE_INSTANTIATE(double)
+template void gather_planes(Stream&, Ranks&, RankCuts const&, std::int64_t, std::span<float const>,
+                            std::span<float>);
+template void gather_planes(Stream&, Ranks&, RankCuts const&, std::int64_t, std::span<double const>,
+                            std::span<double>);
+template void hand_out(Stream&, Ranks&, Grid const&, std::span<float const>, Brick const&,
+                       std::span<float>);
+template void hand_out(Stream&, Ranks&, Grid const&, std::span<double const>, Brick const&,
+                       std::span<double>);
 
 }  // namespace gridstride

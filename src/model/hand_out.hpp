@@ -2,13 +2,11 @@
 
 #include <cstdint>
 #include <span>
-#include <string_view>
 
 #include "core/rank_sums.hpp"
 #include "core/ranks.hpp"
 #include "core/stream.hpp"
 #include "grid/grid.hpp"
-#include "model/simulation.hpp"
 #include "model/sweep_plan.hpp"
 
 namespace gridstride {
@@ -26,12 +24,5 @@ void hand_out(Stream& stream, Ranks& ranks, Grid const& grid, std::span<T const>
 template <class T>
 void gather_planes(Stream& stream, Ranks& ranks, RankCuts const& cuts, std::int64_t plane,
                    std::span<T const> here, std::span<T> whole);
-
-/// `whole`, which the first rank has on its host, becomes the values of a formula or a file as `fill` has
-/// them. All ranks call it: those of hosts evaluate some planes each. Instantiated for float and double.
-template <class T>
-void fill_by_ranks(Stream& stream, Ranks& ranks, config::FieldSource const& source,
-                   Grid const& grid, Inputs const& inputs, std::span<T> whole,
-                   std::string_view variant);
 
 }  // namespace gridstride

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/ranks.hpp"
-#include "model/hand_out.hpp"
+#include "model/values.hpp"
 
 namespace gridstride {
 
@@ -82,8 +82,8 @@ StagedStepping<T>::StagedStepping(config::RunConfig const& run, Stream const& st
 
 template <class T>
 void StagedStepping<T>::fill_initial(config::RunConfig const& run, Inputs const& inputs) {
-  fill_by_ranks(this->stream_, ranks(), run.initial.find(u_.row().name)->second, this->grid_,
-                inputs, u_.span(), run.kernels.at("evaluate"));
+  fill(this->stream_, run.initial.find(u_.row().name)->second, this->grid_, inputs, u_.span(),
+       nullptr, run.kernels.at("evaluate"));
 }
 
 template <class T>

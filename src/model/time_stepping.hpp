@@ -146,7 +146,7 @@ class StagedStepping : public TimeStepping<T> {
   bool is_odd() const { return current_ == 1; }
   /// A pass has left the state in this array of the first row, and in those of the same number.
   void move_to(T const* array);
-  /// Queues the field's first values. Of several ranks all call it.
+  /// Queues the field's first values.
   void fill_initial(config::RunConfig const& run, Inputs const& inputs);
 
   Scheme const& scheme_;

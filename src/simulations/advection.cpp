@@ -90,7 +90,7 @@ class Advection final : public StagedStepping<T> {
         mass_(stream_, MemorySpace::device, 1) {
     make_flow(run);
     if (plan) cut(*plan);
-    this->fill_initial(run, inputs);
+    if (this->has_state()) this->fill_initial(run, inputs);
     auto start = flow_;
     start.out = this->u_.data();
     if (plan)

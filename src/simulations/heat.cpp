@@ -256,8 +256,8 @@ class Heat final : public StagedStepping<T> {
     step_.source = state_["source"].data();
     step_.sides = heat::sides_of(run, state_);
     if (cut.plan) make_sweep(*cut.plan);
-    this->fill_initial(run, inputs);
     if (!this->has_state()) return;
+    this->fill_initial(run, inputs);
     stencil::impose_dirichlet(stream_, grid_, step_.sides, u_.data());
   }
 

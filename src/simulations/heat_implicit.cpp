@@ -36,7 +36,6 @@
 #include "kernels/stencil/implicit.hpp"
 #include "kernels/system/slopes.hpp"
 #include "model/adaptive_steps.hpp"
-#include "model/hand_out.hpp"
 #include "model/time_stepping.hpp"
 #include "simulations/heat_implicit_ranks.hpp"
 #include "simulations/heat_multigrid.hpp"
@@ -161,9 +160,10 @@ class ImplicitHeat final : public TimeStepping<T> {
 
   void fill_initial(config::RunConfig const& run, Inputs const& inputs) {
     value_ = base_ = u_ = state_["u"].span();
-    fill_by_ranks(stream_, ranks(), run.initial.find("u")->second, grid_, inputs, u_,
-                  run.kernels.at("evaluate"));
-    if (this->has_state()) hold_sides(u_);
+    if (!this->has_state()) return;
+    fill(stream_, run.initial.find("u")->second, grid_, inputs, u_, nullptr,
+         run.kernels.at("evaluate"));
+    hold_sides(u_);
   }
 
   void share(config::RunConfig const& run, SweepPlan const& plan) {

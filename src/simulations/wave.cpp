@@ -20,7 +20,6 @@
 #include "kernels/families.hpp"
 #include "kernels/star/star.hpp"
 #include "model/entry.hpp"
-#include "model/hand_out.hpp"
 #include "model/time_stepping.hpp"
 #include "model/values.hpp"
 #include "simulations/wave_parameters.hpp"
@@ -110,7 +109,8 @@ class Wave final : public TimeStepping<T> {
   void make_initial(config::RunConfig const& run, Inputs const& inputs, double dt) {
     auto const now = now_.span(), before = before_.span();
     auto const fill_with = [&](config::FieldSource const& source, std::span<T> target) {
-      fill_by_ranks(stream_, ranks(), source, grid_, inputs, target, run.kernels.at("evaluate"));
+      if (!this->has_state()) return;
+      fill(stream_, source, grid_, inputs, target, nullptr, run.kernels.at("evaluate"));
     };
     star::LeapfrogStep<T> step = leapfrog_step();
     step.ratio = 0;  // a copy with zeros on fixed sides

@@ -187,25 +187,6 @@ class Stages(Shared):
                       parameters={"velocity": {"x": "cos(90*t)", "y": 1}}), 2)
 
 
-class FirstValues(Shared):
-    """Which ranks of hosts evaluate together, some planes after others."""
-
-    def test_of_large_grids(self):
-        formula = {"u": "sin(20*x)*y + exp(-9*(x - 0.4)^2)"}
-        for config in (heat(grid={"points": [1100, 2001]}, initial=formula, time={"end": 2e-8, "step": 1e-8}),
-                       wave(grid={"points": [1031, 2050]}, initial=formula, time={"end": 2e-4, "step": 1e-4}),
-                       advection("weno5", grid={"points": [1031, 2050]}, initial=formula,
-                                 time={"end": 2e-4, "step": 1e-4, "scheme": "weno5"})):
-            file = self.write("case.yaml", {**config, "output": {"every": {"count": 1}, "formats": ["hdf5"]}})
-            self.call("run", file, "--output", "one", "--quiet", "--overwrite")
-            self.on_ranks(2, "run", file, "--output", "two", "--quiet", "--overwrite")
-            self.assert_same("one/case.h5", "two/case.h5")
-
-    def test_that_one_evaluates_alone(self):
-        for formula in ("0.25", "1+(" * 63 + "y" + ")" * 63):
-            self.assert_shared(heat(initial={"u": formula}), (3,))
-
-
 class BitsOnGpu(NeedsGpu, Bits):
     pass
 
