@@ -122,7 +122,8 @@ class Released {
   std::mutex mutex_;
   std::vector<void*> all_;
 };
-Released released;
+/// There to the end, for what is destroyed last may have memory, too.
+Released& released = *new Released;
 
 std::shared_ptr<void> make_memory(std::size_t bytes) {
   constexpr std::size_t line = 256;
