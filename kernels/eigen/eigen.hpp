@@ -75,8 +75,8 @@ struct Result {
 /// that none of several equal eigenvalues is passed over: `rows` has room for `block_size` of them, of
 /// which the first k become modes. What a preconditioner cannot tell apart, eigenvalues that lie close
 /// together beside their size, takes hundreds of iterations unless the block has all of them: after some
-/// iterations without an end it has twice as many vectors, up to `largest_block`. Throws `std::invalid_argument` for more modes than unknowns, or
-/// than `most_modes`, and for other room.
+/// iterations without an end it has twice as many vectors, up to `largest_block`. Throws
+/// `std::invalid_argument` for more modes than unknowns, or than `most_modes`, and for other room.
 Result lobpcg(Stream& stream, Operator const& a, Options const& options, std::span<double> rows);
 
 inline constexpr int most_modes = 128;  ///< of `lobpcg` and `lanczos`

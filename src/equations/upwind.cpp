@@ -3,7 +3,6 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
-#include <limits>
 #include <numbers>
 #include <set>
 
@@ -120,10 +119,6 @@ Term transported_difference(Terms& to, Space const& space, ValueAlong const& at,
       values[static_cast<std::size_t>(k)] = choose(value(here + k - 2), value(here + 3 - k));
     return reconstruction.face(values);
   });
-}
-
-double sharp_courant_number(Convection scheme) {
-  return scheme == Convection::weno5 ? 0.6 : std::numeric_limits<double>::infinity();
 }
 
 std::vector<std::complex<double>> convection_symbol(Convection scheme) {

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "config/visitor.hpp"
+#include "equations/upwind.hpp"
 #include "model/step_clock.hpp"
 #include "model/values.hpp"
 
@@ -37,7 +38,9 @@ void Parameters::fields(config::Visitor& visitor, config::RunOptions const& run)
 
 namespace {
 /// Σ|v|·dt/h of weno5: up to the former edges stay sharp, up to the latter smooth waves are stable.
-constexpr double sharp_courant_number = 0.6, stable_courant_number = 1.4349;
+constexpr double sharp_courant_number =
+    equations::sharp_courant_number(equations::Convection::weno5);
+constexpr double stable_courant_number = 1.4349;
 }  // namespace
 
 std::span<FluxScheme const> schemes() {
