@@ -8,7 +8,7 @@
 #include "kernels/multigrid/level.hpp"
 #include "kernels/multigrid/separable.hpp"
 #include "kernels/multigrid/shares.hpp"
-#include "kernels/multigrid/steps.hpp"
+#include "kernels/multigrid/stored.hpp"
 
 /// The levels of an equation in device memory. For the family's own files only.
 namespace gridstride::multigrid {

@@ -5,6 +5,7 @@
 #include "kernels/multigrid/cycle.hpp"
 #include "kernels/multigrid/nonlinear_steps.hpp"
 #include "kernels/multigrid/outer.hpp"
+#include "kernels/multigrid/stored.hpp"
 
 /// The functions behind the rows of the family's table, and steps outside cycles; for the family's
 /// own files only.

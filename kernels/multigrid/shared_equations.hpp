@@ -5,7 +5,7 @@
 #include <span>
 
 #include "kernels/multigrid/shares.hpp"
-#include "kernels/multigrid/steps.hpp"
+#include "kernels/multigrid/stored.hpp"
 
 /// How several ranks make equations that are stored. For the family's own files only.
 ///

@@ -259,14 +259,25 @@ inline void expect_conjugate_factor(Stream& stream, Trial const& trial, double m
 }
 
 /// a as it jumps, from point to point of a grid: 10⁶ in some places, or 10⁻⁶, elsewhere 1.
-enum class Jumps { ball, chessboard, boxes_at_a_corner };
+enum class Jumps { ball, chessboard, boxes_at_a_corner, plate_at_a_side, plates_with_a_gap };
 struct Jumping {
   Jumps kind;
   std::vector<std::int64_t> points;
   double inside;
   int most;  ///< directions to 10⁻⁸
 };
-inline bool is_inside(Jumps kind, std::vector<double> const& x) {
+inline bool is_inside(Jumping const& jumping, std::vector<double> const& x) {
+  auto const kind = jumping.kind;
+  if (kind == Jumps::plate_at_a_side || kind == Jumps::plates_with_a_gap) {
+    // Two points thick, two from the side or from each other.
+    bool const is_beside =
+        std::all_of(x.begin() + 1, x.end(), [](double one) { return one > 0.2 && one < 0.7; });
+    auto const points = static_cast<double>(jumping.points[0]);
+    int const i = static_cast<int>(std::lround(x[0] * (points - 1)));
+    int const from = kind == Jumps::plate_at_a_side ? 2 : static_cast<int>(0.4 * points);
+    bool const in_second = kind == Jumps::plates_with_a_gap && (i - from) / 2 == 2;
+    return is_beside && i >= from && (i < from + 2 || in_second);
+  }
   double square = 0;
   int fifths = 0;
   bool in_first = true, in_second = true;
@@ -294,7 +305,7 @@ inline void expect_few_directions(Stream& stream, std::vector<Jumping> const& al
       std::vector<double> x;
       for (int axis = 0; axis < equation.grid.dims; ++axis)
         x.push_back(equation.grid.coordinate(axis, at[static_cast<std::size_t>(axis)]));
-      if (is_inside(jumping.kind, x)) a[p] = jumping.inside;
+      if (is_inside(jumping, x)) a[p] = jumping.inside;
       f[p] = random(engine);
     }
     auto const field = to_device<double>(stream, a), right = to_device<double>(stream, f);
