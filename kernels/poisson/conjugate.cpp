@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/buffer.hpp"
+#include "kernels/poisson/aggregation.hpp"
 #include "kernels/poisson/conjugate_steps.hpp"
 #include "kernels/poisson/shared.hpp"
 #include "kernels/support/arguments.hpp"
@@ -19,15 +20,6 @@ double number(std::uint64_t bits) { return std::bit_cast<double>(bits); }
 
 /// Of the power of two that a number is divided by to be near 1.
 int exponent_of(double value) { return std::clamp(std::ilogb(value), -1000, 1000); }
-
-template <class Visit>
-void visit(Stream& stream, Visit const& what) {
-#ifdef GRIDSTRIDE_WITH_CUDA
-  if (stream.backend() == Backend::cuda) return cuda_visit(stream, what);
-#endif
-  static_cast<void>(stream);
-  host_visit(what);
-}
 
 template <class Step>
 void step(Stream& stream, Step const& what, std::span<double> sums) {
@@ -225,7 +217,8 @@ struct ConjugateBody {
         matrix(symmetric_operator<double>(stream, of, exponent, pointer(roots))),
         b(stream, MemorySpace::device, size()),
         x(stream, MemorySpace::device, size()) {
-    if (options.inner == Precision::float64) return;
+    if (options.aggregates) preconditioner = aggregation(stream, of, exponent, pointer(roots));
+    if (options.aggregates || options.inner == Precision::float64) return;
     rounded_roots = diagonal_roots<float>(stream, of, exponent);
     matrix.rounded = std::make_shared<krylov::Operator<float> const>(
         symmetric_operator<float>(stream, of, exponent, pointer(rounded_roots)));
@@ -251,6 +244,7 @@ struct ConjugateBody {
   Buffer<double> roots;         ///< of the diagonal, where coefficients are fields
   Buffer<float> rounded_roots;  ///< the same for float32 inside
   krylov::Operator<double> matrix;
+  krylov::Preconditioner<double> preconditioner;
   Buffer<double> b, x;
 };
 
@@ -314,7 +308,7 @@ krylov::Result ConjugateSolver<T>::solve(Stream& stream,
   krylov::Options const options{.tolerance = body.options.tolerance,
                                 .iterations = body.options.iterations,
                                 .progress = body.options.progress};
-  auto result = krylov::solve<double>(stream, krylov::Method::cg, body.matrix, {},
+  auto result = krylov::solve<double>(stream, krylov::Method::cg, body.matrix, body.preconditioner,
                                       std::as_const(body.b).span(), body.x.span(), options);
   go_on(stream, body, options, result);
   visit(stream, GiveSolution<T>{body.a, std::ldexp(1.0, unit + body.exponent), body.scaling(),

@@ -28,6 +28,8 @@ struct ConjugateOptions {
   /// In which directions and residuals are carried along. u and what is left of the right-hand side
   /// are kept in float64.
   Precision inner = Precision::float64;
+  /// Whether a cycle of algebraic multigrid makes each direction (aggregation.hpp), in float64.
+  bool aggregates = false;
   std::function<void(krylov::Progress const&)> progress = {};
 };
 
@@ -50,7 +52,8 @@ class ConjugateSolver {
   /// a > 0 and κ ≥ 0, whose fields are read while it is solved. Where constants solve the equation
   /// without a source it is `singular`: the mean of the right-hand side is taken off it, and that of
   /// u is any. Waits for the stream. Throws `std::invalid_argument` for grids and sides that the
-  /// family does not take. Of several ranks all make one, and solve.
+  /// family does not take, and for those that `aggregation` refuses. Of several ranks all make one, and
+  /// solve.
   ConjugateSolver(Stream& stream, Equation<T> const& equation, bool singular,
                   ConjugateOptions options = {});
   ~ConjugateSolver();

@@ -198,6 +198,15 @@ void cuda_visit(Stream&, Visit const&);
 template <class T>
 Largest cuda_survey(Stream&, Survey<T> const&);
 
+template <class Visit>
+void visit(Stream& stream, Visit const& what) {
+#ifdef GRIDSTRIDE_WITH_CUDA
+  if (stream.backend() == Backend::cuda) return cuda_visit(stream, what);
+#endif
+  static_cast<void>(stream);
+  host_visit(what);
+}
+
 /// Of a volume with the same coefficients everywhere.
 template <class S>
 std::int64_t column_sums(ColumnOperator<S> const&);

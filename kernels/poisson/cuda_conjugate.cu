@@ -2,7 +2,7 @@
 // and fields of coefficients. A block takes pieces of rows along x that follow one another, and leaves
 // one sum. Of r + β·p the points beside take what they need themselves, from the caches.
 
-#include "kernels/poisson/conjugate_steps.hpp"
+#include "kernels/poisson/matrix_steps.hpp"
 #include "kernels/poisson/pieces.cuh"
 
 namespace gridstride::poisson {
@@ -68,5 +68,7 @@ Largest cuda_survey(Stream& stream, Survey<T> const& survey) {
 #define GRIDSTRIDE_SURVEY(T) template Largest cuda_survey(Stream&, Survey<T> const&);
 GRIDSTRIDE_CONJUGATE_STEPS(GRIDSTRIDE_STEP, GRIDSTRIDE_VISIT, GRIDSTRIDE_SURVEY, float)
 GRIDSTRIDE_CONJUGATE_STEPS(GRIDSTRIDE_STEP, GRIDSTRIDE_VISIT, GRIDSTRIDE_SURVEY, double)
+GRIDSTRIDE_MATRIX_VISITS(GRIDSTRIDE_VISIT, float)
+GRIDSTRIDE_MATRIX_VISITS(GRIDSTRIDE_VISIT, double)
 
 }  // namespace gridstride::poisson

@@ -1,8 +1,8 @@
 // Conjugate gradients on the host: what conjugate_steps.hpp has for each point, in pieces shared
 // among threads; the sums of a part's pieces are put together in their order.
 
-#include "kernels/poisson/conjugate_steps.hpp"
 #include "kernels/poisson/host_pieces.hpp"
+#include "kernels/poisson/matrix_steps.hpp"
 
 namespace gridstride::poisson {
 
@@ -33,5 +33,7 @@ Largest host_survey(Survey<T> const& survey) {
 #define GRIDSTRIDE_SURVEY(T) template Largest host_survey(Survey<T> const&);
 GRIDSTRIDE_CONJUGATE_STEPS(GRIDSTRIDE_STEP, GRIDSTRIDE_VISIT, GRIDSTRIDE_SURVEY, float)
 GRIDSTRIDE_CONJUGATE_STEPS(GRIDSTRIDE_STEP, GRIDSTRIDE_VISIT, GRIDSTRIDE_SURVEY, double)
+GRIDSTRIDE_MATRIX_VISITS(GRIDSTRIDE_VISIT, float)
+GRIDSTRIDE_MATRIX_VISITS(GRIDSTRIDE_VISIT, double)
 
 }  // namespace gridstride::poisson

@@ -7,7 +7,8 @@
 // along a line with any a and κ, or by `fft`, division between two transforms that have the modes of
 // the differences, where a and κ are the same everywhere, and elimination between two along all axes
 // but that on which they depend; to a tolerance by `multigrid`, `mg_cg` and `cg`, or the textbook's
-// `jacobi`, `gauss_seidel` and `sor`, with any a, and κ that is not negative. Where constants solve
+// `jacobi`, `gauss_seidel` and `sor`, with any a, and κ that is not negative; where a jumps so that no
+// coarser grid has the equations by `amg_cg`, whose levels are found from the matrix. Where constants solve
 // the equation without a source, the source has to be in balance with the sides, and the mean of u is
 // fixed. Where a, κ or f depend on u it is `newton` (poisson_newton.cpp).
 
@@ -27,6 +28,7 @@
 #include "core/error.hpp"
 #include "kernels/families.hpp"
 #include "kernels/multigrid/multigrid.hpp"
+#include "kernels/poisson/aggregation.hpp"
 #include "kernels/poisson/conjugate.hpp"
 #include "kernels/poisson/layers.hpp"
 #include "kernels/poisson/poisson.hpp"
@@ -89,9 +91,12 @@ MemoryForecast poisson_memory(config::RunConfig const& run, Inputs const&, Backe
       result.other_bytes +=
           poisson::LayerSolver<double>::bytes(backend, run.grid, poisson::sides_of(run), *axis);
   }
-  if (poisson::method_of(run) == "cg")
-    result.other_bytes += poisson::conjugate_bytes(run.grid, poisson::has_fields(run),
-                                                   poisson::conjugates_of(run).inner);
+  if (poisson::has_conjugates(run)) {
+    auto const conjugates = poisson::conjugates_of(run);
+    result.other_bytes +=
+        poisson::conjugate_bytes(run.grid, poisson::has_fields(run), conjugates.inner) +
+        (conjugates.aggregates ? poisson::aggregation_bytes(run.grid) : 0);
+  }
   if (poisson::has_cycles(run))
     result.other_bytes +=
         multigrid::solver_bytes(backend, run.grid, poisson::sides_of(run), poisson::has_fields(run),
@@ -190,7 +195,7 @@ Poisson<T>::Poisson(config::RunConfig const& run, Stream const& stream, Inputs c
   if (method_ == "direct")
     solver_.template emplace<Line>(stream_, equation_, coefficients_.singular,
                                    !coefficients_.negative);
-  else if (method_ == "cg")
+  else if (poisson::has_conjugates(run))
     solver_.template emplace<Conjugates>(stream_, equation_, coefficients_.singular,
                                          poisson::conjugates_of(run));
   else if (poisson::has_cycles(run))
@@ -370,7 +375,8 @@ std::vector<Table> Poisson<T>::tables() const {
 template <class T>
 std::string Poisson<T>::shortfall() const {
   if (conjugated_)
-    return poisson::shortfall_of(*conjugated_, residual_.backward_error, options_.tolerance);
+    return poisson::shortfall_of(*conjugated_, method_, residual_.backward_error,
+                                 options_.tolerance);
   if (!outcome_ || outcome_->converged) return {};
   return poisson::shortfall_of(*outcome_, method_, options_);
 }

@@ -28,22 +28,25 @@ Table iterations_table(krylov::Result const& result) {
   return {"iterations", {{"iteration", "1", at}, {"relative_residual", "1", result.history}}};
 }
 
-std::string shortfall_of(krylov::Result const& result, double backward_error, double tolerance) {
+std::string shortfall_of(krylov::Result const& result, std::string const& method,
+                         double backward_error, double tolerance) {
   bool const is_rounding = backward_error <= 8 * std::numeric_limits<double>::epsilon();
   if (result.converged() || is_rounding) return {};
   std::string const reached = fmt::format(
       "poisson: what is left of the right-hand side is {:.2g} of it after {} iterations, where "
       "{:g} is asked for",
       result.residual_norm, result.iterations, tolerance);
+  bool const aggregates = method == "amg_cg";
   if (result.outcome == krylov::Outcome::iterations)
-    return fmt::format(
-        "{} (parameters.iterations may be more; method: mg_cg needs few, whatever the number of "
-        "points is)",
-        reached);
+    return fmt::format("{} (parameters.iterations may be more{})", reached,
+                       aggregates
+                           ? ""
+                           : "; method: mg_cg needs few, whatever the number of points is, and "
+                             "where it does not help amg_cg does");
   return fmt::format(
       "{}, and it does not become smaller (roundings are larger than parameters.tolerance, or the "
-      "coefficients differ by too many orders of magnitude: method: mg_cg may do)",
-      reached);
+      "coefficients differ by too many orders of magnitude{})",
+      reached, aggregates ? "" : ": method: mg_cg or amg_cg may do");
 }
 
 std::string shortfall_of(multigrid::Outcome const& outcome, std::string const& method,
@@ -64,11 +67,11 @@ std::string shortfall_of(multigrid::Outcome const& outcome, std::string const& m
     return fmt::format(
         "{} (a cycle leaves {:.2g} of the residual: parameters.iterations may be more)", reached,
         factor);
-  std::string const reasons =
-      "the coefficients differ by too many orders of magnitude from point to point, or roundings "
-      "are larger than parameters.tolerance";
-  return fmt::format("{} (cycles have stopped to help: {}{})", reached,
-                     method == "multigrid" ? "method: mg_cg may do, unless " : "", reasons);
+  return fmt::format(
+      "{} (cycles have stopped to help: method: {} may do where the coefficients differ by many "
+      "orders "
+      "of magnitude from point to point, unless roundings are larger than parameters.tolerance)",
+      reached, method == "multigrid" ? "mg_cg or amg_cg" : "amg_cg");
 }
 
 std::vector<std::string> iteration_parts(config::RunConfig const& run) {
@@ -81,6 +84,7 @@ std::vector<std::string> iteration_parts(config::RunConfig const& run) {
           fmt::format("{}", fmt::join(points.begin(), points.begin() + run.grid.dims, " x ")));
   parts.back() += " unknowns";
   if (relaxes) parts.push_back(fmt::format("relaxation {:.6g}", options.factor));
+  if (conjugates_of(run).aggregates) parts.push_back("levels found from the matrix");
   if (method_of(run) == "cg")
     parts.push_back(fmt::format("directions in {}", name_of(conjugates_of(run).inner)));
   return parts;

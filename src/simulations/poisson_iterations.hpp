@@ -23,7 +23,8 @@ std::string shortfall_of(multigrid::Outcome const& outcome, std::string const& m
                          multigrid::Options const& options);
 
 /// Of conjugate gradients; a residual of the size of roundings is as small as it can be.
-std::string shortfall_of(krylov::Result const& result, double backward_error, double tolerance);
+std::string shortfall_of(krylov::Result const& result, std::string const& method,
+                         double backward_error, double tolerance);
 
 /// How many unknowns the grids have that are gone through, and how relaxation goes.
 std::vector<std::string> iteration_parts(config::RunConfig const& run);

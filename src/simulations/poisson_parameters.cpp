@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "config/file_source.hpp"
+#include "core/csr.hpp"
 #include "kernels/poisson/layers.hpp"
 #include "model/values.hpp"
 
@@ -102,28 +103,36 @@ void Parameters::fields(Visitor& visitor, config::RunOptions const& run) {
       {"cg",
        "conjugate gradients, with the same coefficients as multigrid, to a tolerance: many light "
        "iterations, as many as a side has points and more"},
+      {"amg_cg",
+       "the same with a cycle of algebraic multigrid for each direction, for which there is a "
+       "matrix "
+       "in memory, some 500 bytes a point: where coefficients jump from point to point so that "
+       "cycles "
+       "of multigrid do not help"},
       {"newton",
        "Newton's method, with GMRES and cycles for its linear equations, where coefficients or the "
        "source depend on u, to a tolerance"}};
   visitor.choice({.name = "method", .documentation = "How the equation is solved."}, methods,
                  method);
-  visitor.visit({.name = "tolerance",
-                 .documentation = "Methods with iterations end where the error that is left to be "
-                                  "expected in u is at most so much of it, and what is left of the "
-                                  "right-hand side so much of that, or what roundings make of it "
-                                  "(the largest values of all; `cg` looks at the right-hand side "
-                                  "alone, root of squares); `auto` is 1e-10.",
-                 .minimum = 1e-15,
-                 .maximum = 0.1},
-                tolerance, "auto");
-  visitor.visit({.name = "iterations",
-                 .documentation = "Methods with iterations make so many at most; a run that would "
-                                  "need more writes what it has, and fails; `auto` is 100 cycles, "
-                                  "10000 iterations of cg, 100000 relaxations, or 50 steps of "
-                                  "Newton's method.",
-                 .minimum = 1,
-                 .maximum = 1e6},
-                iterations, "auto");
+  visitor.visit(
+      {.name = "tolerance",
+       .documentation = "Methods with iterations end where the error that is left to be "
+                        "expected in u is at most so much of it, and what is left of the "
+                        "right-hand side so much of that, or what roundings make of it "
+                        "(the largest values of all; `cg` and `amg_cg` look at the right-hand "
+                        "side alone, root of squares); `auto` is 1e-10.",
+       .minimum = 1e-15,
+       .maximum = 0.1},
+      tolerance, "auto");
+  visitor.visit(
+      {.name = "iterations",
+       .documentation = "Methods with iterations make so many at most; a run that would "
+                        "need more writes what it has, and fails; `auto` is 100 cycles, "
+                        "10000 iterations of cg and amg_cg, 100000 relaxations, or 50 steps "
+                        "of Newton's method.",
+       .minimum = 1,
+       .maximum = 1e6},
+      iterations, "auto");
   constexpr config::Choice cycles[] = {
       {"full",
        "first from the coarsest grid up, each beginning with what the coarser one has; then v"},
@@ -203,13 +212,17 @@ void Parameters::check_method(Visitor& visitor, config::RunOptions const& run) {
     visitor.fault(
         "inner",
         fmt::format("is for cg ({} chooses by itself in which precision it computes)", solver));
-  if (solver != "direct" && solver != "fft" && solver != "cg")
+  if (solver != "direct" && solver != "fft" && solver != "cg" && solver != "amg_cg")
     for (auto const count : run.grid_options.points)
       if (count > multigrid::most_points_of_axis)
         visitor.fault("method",
                       fmt::format("{} takes at most {} points along an axis (there are {}; "
                                   "cg takes as many as memory does)",
                                   solver, multigrid::most_points_of_axis, count));
+  double points = 1;
+  for (auto const count : run.grid_options.points) points *= static_cast<double>(count);
+  if (solver == "amg_cg" && points > static_cast<double>(most_sparse_rows))
+    visitor.fault("method", "amg_cg has a matrix with a row for each point, of at most 2147483647");
   if (cycle != "full" && solver != "multigrid" && solver != "mg_cg")
     visitor.fault("cycle", fmt::format("is of multigrid and mg_cg (method is {})", solver));
   if (iterations && (solver == "direct" || solver == "fft"))
@@ -263,8 +276,11 @@ multigrid::Relaxation relaxation_of(config::RunConfig const& run) {
                                                        : multigrid::Relaxation::none;
 }
 
-bool is_iterative(config::RunConfig const& run) {
-  return has_cycles(run) || method_of(run) == "cg";
+bool is_iterative(config::RunConfig const& run) { return has_cycles(run) || has_conjugates(run); }
+
+bool has_conjugates(config::RunConfig const& run) {
+  std::string const method = method_of(run);
+  return method == "cg" || method == "amg_cg";
 }
 
 bool has_fields(config::RunConfig const& run) {
@@ -311,9 +327,10 @@ ConjugateOptions conjugates_of(config::RunConfig const& run) {
   ConjugateOptions options;
   options.tolerance = parameters.tolerance.value_or(options.tolerance);
   if (parameters.iterations) options.iterations = static_cast<std::int64_t>(*parameters.iterations);
-  options.inner = parameters.inner == "auto"      ? run.precision
-                  : parameters.inner == "float32" ? Precision::float32
-                                                  : Precision::float64;
+  options.aggregates = method_of(run) == "amg_cg";
+  bool const is_rounded = parameters.inner == "auto" ? run.precision == Precision::float32
+                                                     : parameters.inner == "float32";
+  options.inner = is_rounded && !options.aggregates ? Precision::float32 : Precision::float64;
   return options;
 }
 

@@ -49,9 +49,11 @@ bool is_nonlinear(Parameters const& parameters);
 /// The method that `auto` stands for.
 std::string method_of(config::RunConfig const& run);
 
-/// Whether that takes iterations, and whether these are cycles of multigrid.
+/// Whether that takes iterations, whether these are cycles of multigrid, and whether they are conjugate
+/// gradients on the grid itself.
 bool is_iterative(config::RunConfig const& run);
 bool has_cycles(config::RunConfig const& run);
+bool has_conjugates(config::RunConfig const& run);
 
 /// How the textbook's methods relax; `none` of others.
 multigrid::Relaxation relaxation_of(config::RunConfig const& run);

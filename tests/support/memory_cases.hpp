@@ -24,7 +24,8 @@ namespace gridstride::test {
 struct MemoryCase {
   char const* name;
   std::string yaml;
-  /// The forecast holds what is needed only when a first try fails, or float32 does not do.
+  /// The forecast holds what is needed only when a first try fails, or float32 does not do, and levels of
+  /// any matrix.
   bool at_most = false;
   char const* formats = "hdf5";
   char const* output = "";  ///< more of that section
@@ -212,6 +213,16 @@ inline std::vector<MemoryCase> memory_cases() {
       {"poisson by cg", "simulation: poisson\n" + plane +
                             "parameters: {diffusivity: 1 + x*y, reaction: 1e8, source: \"x*y\", "
                             "method: cg}\n"},
+      {"poisson by amg_cg",
+       "simulation: poisson\n" + plane +
+           "parameters: {diffusivity: 1 + 1e6*(x > y), source: \"x*y\", "
+           "method: amg_cg}\n",
+       true},
+      {"poisson by amg_cg in a volume",
+       "simulation: poisson\ngrid: {points: [90, 80, 70]}\nparameters: {diffusivity: 1 + 1e6*(x > "
+       "y), "
+       "source: \"x*y\", method: amg_cg}\n",
+       true},
       {"poisson by cg rounded",
        "simulation: poisson\n" + plane +
            "parameters: {diffusivity: 1 + x*y, reaction: 1e8, source: \"x*y\", method: cg, "

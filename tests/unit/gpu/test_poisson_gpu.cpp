@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "support/aggregation_cases.hpp"
 #include "support/conjugate_cases.hpp"
 #include "support/poisson_cases.hpp"
 #include "support/poisson_kernel_cases.hpp"
@@ -40,6 +41,14 @@ TEST_F(PoissonGpu, ConjugateGradients) {
   test::expect_modes({{16, 9}, "ppdd"}, "cg, tolerance: 1e-15", Backend::cuda);
   test::expect_modes({{9, 11, 8}, "dnnnpp"}, "cg, tolerance: 1e-15", Backend::cuda);
   test::expect_order_two("ddnnpp", 16, 1, 0, "cg, inner: float32", Backend::cuda);
+}
+
+TEST_F(PoissonGpu, Aggregation) {
+  Stream stream(Device::open(Backend::cuda));
+  poisson::test::expect_rows_of_all_sides(stream);
+  poisson::test::expect_squares_at_random(stream, {65, 70}, "dddd", 100);
+  poisson::test::expect_squares_at_random(stream, {65, 60}, "nnpp", 100);
+  poisson::test::expect_squares_at_random(stream, {40, 33, 64}, "dnppnd", 150);
 }
 
 TEST_F(PoissonGpu, RanksShareEquationsBitByBit) {

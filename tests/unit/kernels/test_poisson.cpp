@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/poisson/line_spectrum.hpp"
+#include "support/aggregation_cases.hpp"
 #include "support/conjugate_cases.hpp"
 #include "support/poisson_kernel_cases.hpp"
 #include "support/refusal.hpp"
@@ -52,6 +53,18 @@ TEST(PoissonKernels, EigenvectorsTakeAnIterationEach) {
 TEST(PoissonKernels, DirectionsInFloat32) {
   Stream stream(Device::open(Backend::cpu));
   expect_rounded_directions(stream, 24);
+}
+
+TEST(PoissonKernels, MatricesHaveTheEquations) {
+  Stream stream(Device::open(Backend::cpu));
+  expect_rows_of_all_sides(stream);
+}
+
+TEST(PoissonKernels, AggregationTakesSquaresAtRandom) {
+  Stream stream(Device::open(Backend::cpu));
+  expect_squares_at_random(stream, {65, 70}, "dddd", 100);
+  expect_squares_at_random(stream, {65, 60}, "nnpp", 100);
+  expect_squares_at_random(stream, {17, 20, 24}, "dnppnd", 100);
 }
 
 TEST(PoissonKernels, RanksShareEquationsBitByBit) { expect_shared_equations(Backend::cpu); }
