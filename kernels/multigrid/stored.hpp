@@ -204,15 +204,14 @@ struct StoreWeights {
 };
 
 /// The equations of a level that is coarser along an axis. Between kept points the faces lower and
-/// upper in a row leave lower·right² + upper·left², the energy of a step from one to the other with what
-/// the point between takes of both: lower·upper/(lower + upper) where weights are those of the faces, and
-/// lower·upper/(lower + upper + mass) where the mass is more than those. The mass of what stood between goes to
-/// both sides by its weights, and so do its faces along the other axes, as far as both their points
-/// have the same ones. The rest of such a face couples a kept point of one row with one on the other
-/// side of the next row, for which there is no face. What is left of the rows carries that: each row's
-/// part goes straight to the side from which the row leads on. Where both rows are too weak for it, as
-/// where two boxes touch, they become as strong: equations that are softer than what was there would
-/// have corrections go too far, those that are stiffer only go less far.
+/// upper in a row leave lower·upper/(lower + upper (+ mass)), or one of them where the point between takes
+/// all of the other side; the mass of what stood between goes to both sides by its weights, and so do its
+/// faces along the other axes, as far as both their points have the same ones. The rest of such a face
+/// couples a kept point of one row with one on the other side of the next row, for which there is no face.
+/// What is left of the rows carries that: each row's part goes straight to the side from which the row
+/// leads on. Where both rows are too weak for it, as where two boxes touch, they become as strong:
+/// equations that are softer than what was there would have corrections go too far, those that are stiffer
+/// only go less far.
 template <class S>
 struct Eliminate {
   Stored<S> fine, coarse;
@@ -227,10 +226,12 @@ struct Eliminate {
   /// What the faces of a point between leave in its row.
   GRIDSTRIDE_HOST_DEVICE S in_row(int const (&at)[3]) const {
     S const lower = fine.lower(axis, at), upper = fine.upper(axis, at), both = lower + upper;
-    S const mass = fine.mass[fine.point(at)];
+    std::int64_t const point = fine.point(at);
+    S const mass = fine.mass[point];
     if (mass > both) return lower / (both + mass) * upper;
-    S const to_left = left[fine.point(at)], to_right = right[fine.point(at)];
-    return lower * to_right * to_right + upper * to_left * to_left;
+    if (left[point] == 0) return lower;
+    if (right[point] == 0) return upper;
+    return both == 0 ? S{0} : lower / both * upper;
   }
   /// How much of what two rows are to carry the one does.
   static GRIDSTRIDE_HOST_DEVICE S part(S row, S other) {
