@@ -113,9 +113,25 @@ double total(MemoryForecast const& memory) {
          static_cast<double>(memory.other_bytes);
 }
 
+/// Whether steps go on in memory of ranks beside that which files take fields from. On the host both
+/// would share processors.
+bool steps_elsewhere(config::RunConfig const& run, Backend backend) {
+  return run.simulation->has_time && run.ranks > 1 && backend == Backend::cuda;
+}
+
+/// Whether what is written are arrays of the state itself: vectors are brought side by side in the
+/// device's memory, and what follows from fields is found there.
+bool writes_state(config::RunConfig const& run) {
+  return std::ranges::all_of(run.fields, [&](config::FieldInfo const& field) {
+    bool const is_written = std::ranges::count(run.output.fields, field.name) > 0;
+    return !is_written || (field.components.empty() && run.initial.contains(field.name));
+  });
+}
+
 /// What is kept aside where there is room for it: there must be steps to go on with, and a signal's
 /// checkpoint is mostly the last thing that happens.
-OutputRoom room_for(config::RunConfig const& run, MemoryForecast const& memory, double left) {
+OutputRoom room_for(config::RunConfig const& run, MemoryForecast const& memory, Backend backend,
+                    double left) {
   OutputRoom room;
   if (!run.simulation->has_time) return room;
   std::size_t const snapshot = snapshot_bytes(run, memory).aside;
@@ -125,8 +141,10 @@ OutputRoom room_for(config::RunConfig const& run, MemoryForecast const& memory, 
   room.snapshots = snapshot > 0 && static_cast<double>(snapshot) <= left;
   room.states = state > 0 && static_cast<double>(state) <= left;
   room.bytes = std::max(room.snapshots ? snapshot : 0, room.states ? state : 0);
-  bool const waits_for_snapshots = snapshot > 0 && !room.snapshots;
-  bool const waits_for_states = state > 0 && !room.states;
+  room.stays = steps_elsewhere(run, backend);
+  bool const waits_for_snapshots =
+      snapshot > 0 && !room.snapshots && !(room.stays && writes_state(run));
+  bool const waits_for_states = state > 0 && !room.states && !room.stays;
   if (waits_for_snapshots || waits_for_states)
     room.lack = fmt::format(
         "output: the computation waits while {} copied out (there is no memory for a copy aside)",
@@ -174,7 +192,9 @@ io::Slabs::Memory slab_memory(config::RunConfig const& run, MemoryForecast const
                               Backend backend) {
   auto const [written, aside, use] = snapshot_bytes(run, memory);
   if (!run.simulation->has_time && written == 0) return {0, 0};
-  return io::Slabs::memory(backend, use);
+  auto slabs = io::Slabs::memory(backend, use);
+  if (steps_elsewhere(run, backend)) slabs.host += io::Slabs::memory(Backend::cpu, use).host;
+  return slabs;
 }
 
 /// What slabs grow by for arrays of checkpoints that are larger than all fields, as modes of several
@@ -259,7 +279,7 @@ Forecast forecast(config::RunConfig const& run, Stream const& stream, Inputs con
                           ? 0
                           : static_cast<double>(device.free_memory()) - total(memory) -
                                 static_cast<double>(made_slabs) - spare_device_bytes;
-  result.room = room_for(run, memory, left);
+  result.room = room_for(run, memory, device.backend(), left);
   // What files are read through is gone before the first snapshot is set aside.
   if (device.backend() == Backend::cuda)
     memory.other_bytes +=

@@ -11,11 +11,12 @@
 
 namespace gridstride {
 
-/// Device memory in which what is on its way to files is kept aside, so that steps go on meanwhile.
-/// It holds a snapshot or a state at a time.
+/// Where what is on its way to files is kept, so that steps go on meanwhile: device memory aside,
+/// which holds a snapshot or a state at a time, or the arrays of a simulation that steps leave alone.
 struct OutputRoom {
   bool snapshots = false;  ///< else the simulation waits until they are copied out
   bool states = false;     ///< the same of checkpoints
+  bool stays = false;      ///< instead: what lies in the host's memory (`Simulation::keeps_fields`)
   std::size_t bytes = 0;
   std::string lack;  ///< what there is no room for, a sentence; empty when nothing
 

@@ -47,13 +47,14 @@ OutputPipeline::OutputPipeline(config::RunConfig const& run, Stream const& strea
     : run_(run),
       files_(files),
       compute_(stream),
-      copies_(stream.device()),
-      diagnostics_(run, with_data(first.fields), copies_, first.quantities),
+      way_(stream.device(), use_of_slabs(run, files, first.fields)),
+      diagnostics_(run, with_data(first.fields), way_.copies, first.quantities),
       room_(room),
-      slabs_(copies_, use_of_slabs(run, files, first.fields)),
       aside_(compute_, MemorySpace::device, room.bytes),
       numbers_(compute_, MemorySpace::device, first.numbers.size()),
       ready_(stream.device()) {
+  if (room.stays)
+    way_of_host_.emplace(Device::open(Backend::cpu), use_of_slabs(run, files, first.fields));
   thread_ = std::thread([this, share = host_share()] {
     set_host_share(share);
     work();
@@ -68,8 +69,8 @@ OutputPipeline::~OutputPipeline() {
   changed_.notify_all();
   thread_.join();
   try {
-    copies_.synchronize();  // what a failure left there may still read memory of ours
-  } catch (Error const&) {  // that failure itself, which `check` has thrown
+    way_.copies.synchronize();  // what a failure left there may still read memory of ours
+  } catch (Error const&) {      // that failure itself, which `check` has thrown
   }
 }
 
@@ -87,25 +88,41 @@ void OutputPipeline::submit(Snapshot snapshot) {
   auto const& numbers = snapshot.numbers;
   for (std::size_t i = 0; i < numbers.size(); ++i)
     copy_async(numbers_.span().subspan(i, 1), std::span(numbers[i].data, 1), compute_);
-  hand_over({.snapshot = std::move(snapshot), .aside = room_.snapshots});
+  bool const all_stay =
+      room_.stays && std::ranges::all_of(snapshot.fields, [this](Field const& field) {
+        return !files_.writes(field) || stays(field.data);
+      });
+  hand_over({.snapshot = std::move(snapshot), .aside = room_.snapshots, .stays = all_stay});
 }
 
 void OutputPipeline::submit_state(Simulation const& simulation) {
   await_memory();
-  Job job{.snapshot = {simulation.clock(), {}}, .state = StateRecord(), .aside = room_.states};
+  Job job{.snapshot = {simulation.clock(), {}},
+          .state = StateRecord(),
+          .aside = room_.states,
+          .stays = room_.stays};
   simulation.save(*job.state);
   std::size_t used = 0;
   job.state->for_each_array([&](std::string const&, StateRecord::Array& array) {
     if (room_.states) array.data = copy_aside(array.data, array.bytes(), used);
+    job.stays = job.stays && (array.values == 0 || stays(array.data));
   });
   hand_over(std::move(job));
 }
 
 /// Until what was submitted before needs neither the memory aside nor that of the numbers.
 void OutputPipeline::await_memory() {
+  await_copies();
+  check();
+}
+
+void OutputPipeline::await_copies() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return !memory_in_use_ || failure_; });
-  if (failure_) std::rethrow_exception(failure_);
+}
+
+bool OutputPipeline::stays(void const* data) {
+  return data != nullptr && is_on_host(data, compute_);
 }
 
 /// Queues the copy; `used` counts what is taken of the memory aside.
@@ -174,8 +191,9 @@ void OutputPipeline::write_snapshot(Job& job) {
   auto const measured =
       diagnostics_.measure(with_data(snapshot.fields), snapshot.clock, snapshot.quantities);
   read_numbers(snapshot);
-  if (job.aside || !files_.has_fields()) release(arrays_in_use_);
-  files_.write(snapshot, measured, slabs_, copies_, [this] {
+  if (job.aside || job.stays || !files_.has_fields()) release(arrays_in_use_);
+  auto& [copies, slabs] = way_of(job);
+  files_.write(snapshot, measured, slabs, copies, [this] {
     release(arrays_in_use_);
     release(memory_in_use_);
   });
@@ -193,17 +211,19 @@ void OutputPipeline::write_state(Job& job) {
       field.grid = {.points = {size, 1, 1}};
       field.components = 1;
     }
-    if (size > 0) require_finite(field, clock, copies_, run_.fields);
+    if (size > 0) require_finite(field, clock, way_.copies, run_.fields);
   });
+  if (job.stays) release(arrays_in_use_);
+  auto& [copies, slabs] = way_of(job);
   OutputPaths const paths(run_);
   io::write_checkpoint(
       paths.checkpoint(clock.step), {config::problem_yaml(run_), clock.step, clock.time},
       [&](CheckpointSink& sink) {
-        job.state->give(sink, copies_);
+        job.state->give(sink, copies);
         release(arrays_in_use_);
         release(memory_in_use_);
       },
-      slabs_);
+      slabs);
   auto const kept = paths.checkpoints();
   for (std::size_t i = static_cast<std::size_t>(run_.checkpoint.keep); i < kept.size(); ++i)
     removal_.remove(kept[i]);
@@ -212,8 +232,8 @@ void OutputPipeline::write_state(Job& job) {
 /// What the simulation has found on the device becomes a part of the snapshot.
 void OutputPipeline::read_numbers(Snapshot& snapshot) {
   std::vector<double> values(snapshot.numbers.size());
-  copy_async(std::span(values), std::as_const(numbers_).span(), copies_);
-  copies_.synchronize();
+  copy_async(std::span(values), std::as_const(numbers_).span(), way_.copies);
+  way_.copies.synchronize();
   for (std::size_t i = 0; i < values.size(); ++i)
     snapshot.diagnostics.push_back(
         {snapshot.numbers[i].name, snapshot.numbers[i].factor * values[i]});

@@ -27,7 +27,10 @@ namespace gridstride {
 /// that a restart finds every output from before its checkpoint.
 ///
 /// What has a place aside in the device's memory is copied there, and the device goes on computing
-/// while files are written. For what has none, whoever submits it waits until it is copied out.
+/// while files are written. What stays as it is in the host's memory goes from there to files, without
+/// the device, once diagnostics have looked at it: a call of the driver that waits for all kernels could
+/// keep this rank from what those of others wait for. For all else, whoever submits it waits until it is
+/// copied out.
 class OutputPipeline {
  public:
   /// Takes all memory. `first` is a snapshot like those to come.
@@ -41,6 +44,9 @@ class OutputPipeline {
   void submit(Snapshot snapshot);
   /// The same for the simulation's state, as a checkpoint of this run.
   void submit_state(Simulation const& simulation);
+  /// Waits until all that was submitted is copied out, or has failed. What stays in the host's memory
+  /// may change then.
+  void await_copies();
   /// Throws as `submit` does, without queueing anything.
   void check();
   /// Waits until everything is written; throws as `submit` does.
@@ -52,15 +58,25 @@ class OutputPipeline {
   double seconds_writing() const { return seconds_writing_; }
 
  private:
+  /// How what files hold comes to them.
+  struct Way {
+    Way(Device const& device, io::Slabs::Use const& use) : copies(device), slabs(copies, use) {}
+
+    Stream copies;  // of the thread, while it runs
+    io::Slabs slabs;
+  };
   /// On its way to the files: a snapshot, or a state with its clock.
   struct Job {
     Snapshot snapshot;
     std::optional<StateRecord> state = {};
     bool aside = false;  ///< what files will hold was copied aside
+    bool stays = false;  ///< the same stays where it is
   };
 
   void await_memory();
   std::byte const* copy_aside(void const* data, std::size_t bytes, std::size_t& used);
+  bool stays(void const* data);
+  Way& way_of(Job const& job) { return job.stays ? *way_of_host_ : way_; }
   void hand_over(Job job);
   void work();
   void write_snapshot(Job& job);
@@ -71,10 +87,10 @@ class OutputPipeline {
   config::RunConfig const& run_;
   OutputFiles& files_;
   Stream compute_;
-  Stream copies_;  // of the thread, while it runs
+  Way way_;
+  std::optional<Way> way_of_host_;  // of what stays there
   Diagnostics diagnostics_;
   OutputRoom room_;
-  io::Slabs slabs_;
   io::Removal removal_;  // of checkpoints
   Buffer<std::byte> aside_;
   Buffer<double> numbers_;  // beside it, the simulation's own

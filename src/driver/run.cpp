@@ -170,7 +170,10 @@ void Run::warn_of_disk(Forecast const& expected) {
 
 /// All memory is taken before the first file changes.
 void Run::begin_files(Device const& device, Forecast const& expected) {
-  auto const& room = expected.room;
+  auto room = expected.room;
+  room.stays = room.stays && simulation_->keeps_fields([this] {
+    if (pipeline_) pipeline_->await_copies();
+  });
   auto const first = snapshot();
   auto const& fields = first.fields;
   summary_.grid_points = fields.empty() ? config_.grid.size() : fields[0].grid.size();

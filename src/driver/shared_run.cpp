@@ -185,6 +185,9 @@ class Shared final : public Simulation {
     settle();
     return simulation_->fields();
   }
+  bool keeps_fields(std::function<void()> before_change) override {
+    return simulation_->keeps_fields(std::move(before_change));
+  }
   std::vector<Field> quantities() const override {
     settle();
     return simulation_->quantities();

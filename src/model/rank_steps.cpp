@@ -7,7 +7,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include "core/timer.hpp"
 #include "kernels/elementwise/elementwise.hpp"
 #include "kernels/support/gpu_links.hpp"
 
@@ -327,8 +326,7 @@ void RankSteps<T>::end_parts() {
 template <class T>
 void RankSteps<T>::make_planes(Stream& stream, Planes const& made, std::int64_t halo, int steps,
                                Pass const& pass) {
-  auto const& shape = plan_.shape;
-  std::int64_t const reach = steps * shape.reach;
+  std::int64_t const reach = steps * plan_.shape.reach;
   Planes const there{own_.lower - (is_beside(0) ? halo : 0),
                      own_.upper + (is_beside(1) ? halo : 0)};
   Planes const planes = Planes{made.lower - reach, made.upper + reach}.within(there);
@@ -471,11 +469,12 @@ void RankSteps<T>::move_slabs(bool out) {
 }
 
 template <class T>
-void RankSteps<T>::settle() {
+void RankSteps<T>::settle(std::function<void()> const& before_change) {
   if (settled_) return;
   take_halos();
   stream_.synchronize();
   report_.seconds_steps += since_settled_.seconds();
+  if (before_change && ranks_.is_first()) before_change();
   move_slabs(false);
   settled_ = true;
 }

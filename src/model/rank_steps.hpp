@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <optional>
 #include <span>
@@ -77,7 +78,8 @@ class RankSteps final : public WindowSteps<T> {
   void look(std::span<T* const> arrays, LooksAt planes, Pass const& at) override;
   int begin(Pass const& pass) override;
   void forget() override { begun_ = 0; }
-  void settle() override;
+  using WindowSteps<T>::settle;
+  void settle(std::function<void()> const& before_change) override;
   void renew() override { renewed_ = true; }
   std::vector<NamedText> texts() override;
 

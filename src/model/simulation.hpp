@@ -73,6 +73,10 @@ class Simulation {
   /// next `advance`. Fields without data are those that the simulation writes itself, which it sees
   /// to be finite.
   virtual std::vector<Field> fields() const = 0;
+  /// Whether the arrays of `fields` and `save` that lie in the host's memory stay as they are while
+  /// steps go on: until `before_change` is called, in the thread that computes, by which they have to
+  /// be free. It does not throw.
+  virtual bool keeps_fields(std::function<void()> /*before_change*/) { return false; }
   /// Where such fields go, each perhaps to several places: they are there until the computation,
   /// which is one without time, is done.
   virtual void write_to(std::vector<FieldTarget> const&) {}

@@ -68,7 +68,7 @@ void Sweep<T>::run(std::span<T* const> arrays, std::int64_t steps, Pass const& p
 }
 
 template <class T>
-void Sweep<T>::settle() {
+void Sweep<T>::settle(std::function<void()> const&) {
   if (settled_) return;
   out_.record(queued_);
   stream_.wait(queued_);

@@ -52,7 +52,8 @@ class Sweep final : public WindowSteps<T> {
 
   /// The host waits where more than two trips would be under way.
   void run(std::span<T* const> arrays, std::int64_t steps, Pass const& pass) override;
-  void settle() override;
+  using WindowSteps<T>::settle;
+  void settle(std::function<void()> const& before_change) override;
   std::vector<NamedText> texts() override;
 
   /// Waits for all that is queued.

@@ -16,7 +16,8 @@ TimeStepping<T>::TimeStepping(config::RunConfig const& run, Stream const& stream
       grid_(run.grid),
       clock_(stream_, std::move(rule), run.time.end),
       state_(stream, std::move(rows), run, inputs, clock_.device()),
-      has_state_(keeps_state(run)) {}
+      has_state_(keeps_state(run)),
+      is_shared_(run.ranks > 1) {}
 
 template <class T>
 void TimeStepping<T>::advance(std::int64_t max_steps, double until) {

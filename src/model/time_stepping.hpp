@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/graph.hpp"
@@ -32,6 +34,11 @@ class TimeStepping : public Simulation {
     settle();
     return state_.fields();
   }
+  /// Those of ranks: steps go on in what each of them has of the arrays.
+  bool keeps_fields(std::function<void()> before_change) override {
+    before_change_ = std::move(before_change);
+    return is_shared_;
+  }
   std::vector<std::string> fallbacks() const override { return state_.fallbacks(); }
   void save(CheckpointSink& sink) const override;
   void load(CheckpointSource const& source) override;
@@ -55,7 +62,7 @@ class TimeStepping : public Simulation {
   double step_size() const { return clock_.step(); }
   /// What is queued after this finds the arrays as all steps queued so far leave them.
   void settle() const {
-    if (sweep_) sweep_->settle();
+    if (sweep_) sweep_->settle(before_change_);
   }
   /// Whether this process has the arrays of the state: of several ranks the first one.
   bool has_state() const { return has_state_; }
@@ -75,7 +82,8 @@ class TimeStepping : public Simulation {
   static constexpr std::int64_t passes_of_graph = 32;  // even
 
   Graph graph_;
-  bool has_state_;
+  bool has_state_, is_shared_;
+  std::function<void()> before_change_;  // of the state's arrays, of ranks
   std::vector<double> graph_kind_, kind_before_;
 };
 

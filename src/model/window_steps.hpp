@@ -76,8 +76,11 @@ class WindowSteps {
   virtual int begin(Pass const&) { return 0; }
   /// The next steps are others than those that were begun.
   virtual void forget() {}
-  /// Work queued on the stream after this finds in the arrays what `run` has queued done.
-  virtual void settle() = 0;
+  /// Work queued on the stream after this finds in the arrays what `run` has queued done. Of several
+  /// ranks the first one calls `before_change`, where there is one, when the steps are done and nothing
+  /// has got other values yet: until then its arrays are as the settling before has left them.
+  virtual void settle(std::function<void()> const& before_change) = 0;
+  void settle() { settle(nullptr); }
   /// The arrays, once settled, have got other values than `run` has given them.
   virtual void renew() {}
   /// What there is to tell of it. Waits for all that is queued.

@@ -12,7 +12,41 @@ from support import BAD_INPUT, DONE, FAILED, SIGTERM_STOP
 from shared import CHANGES, MPIRUN, NeedsGpu, REACTION, SIDES_IN_TIME, Shared, TURNING, advection, heat, pde, wave
 
 
-class Ends(Shared):
+class Endings(Shared):
+    """What ends on hosts and on GPUs."""
+
+    def fill_the_disk(self, config):
+        file = self.write("case.yaml", config)
+        limited = [MPIRUN, "-n", "1", "bash", "-c", 'ulimit -f 8192; exec "$0" "$@"',
+                   support.PROGRAM, "run", file, "--output", "one", "--quiet"]
+        others = [":", "-n", "2", support.PROGRAM, "run", file, "--output", "one", "--quiet"]
+        process = self.start_words(*limited, *others)
+        _, err = self.end_of(process, FAILED, "a full disk")
+        self.assertEqual(len(re.findall(r"(?m)^one/case\.h5: ", err)), 1, err)
+        out, _ = self.call("info", "one")
+        self.assertIn("did not come to its end", out)
+
+    def kill_and_go_on(self, config, counts=(4,)):
+        """`counts`: of ranks that go on."""
+        config = {**config, "checkpoint": {"every": {"steps": 50}, "keep": 2}}
+        file = self.write("case.yaml", config)
+        self.call("run", file, "--output", "whole", "--quiet")
+        rng = random.Random(1)
+        for count in counts:
+            shutil.rmtree(self.directory / "parts", ignore_errors=True)
+            process = self.start_ranks(3, "run", file, "--output", "parts", "--quiet")
+            support.wait_for(lambda: list((self.directory / "parts").glob("*.checkpoint"))
+                             or process.poll() is not None, "the first checkpoint")
+            time.sleep(0.02 * rng.random())
+            if process.poll() is None:
+                os.kill(rng.choice(self.ranks_of(process)), signal.SIGKILL)
+            process.communicate(timeout=30)
+            self.on_ranks(count, "run", file, "--output", "parts", "--restart", "--quiet")
+            with self.subTest(ranks=count):
+                self.assert_same("whole/case.h5", "parts/case.h5")
+
+
+class Ends(Endings):
     def test_other_commands(self):
         _, err = self.on_ranks(2, "list", code=FAILED)
         self.assertEqual(err.count("`run`, `bench links` and `bench poisson` alone go over"), 1, err)
@@ -39,16 +73,8 @@ class Ends(Shared):
 
     def test_the_first_ranks_disk_is_full(self):
         """All end, with what a run of one process says; the outputs before can be read."""
-        file = self.write("case.yaml", heat(grid={"points": [301, 301]}, time={"end": 1e-4},
-                                            output={"formats": ["hdf5"], "every": {"count": 20}}))
-        limited = [MPIRUN, "-n", "1", "bash", "-c", 'ulimit -f 8192; exec "$0" "$@"',
-                   support.PROGRAM, "run", file, "--output", "one", "--quiet"]
-        others = [":", "-n", "2", support.PROGRAM, "run", file, "--output", "one", "--quiet"]
-        process = self.start_words(*limited, *others)
-        _, err = self.end_of(process, FAILED, "a full disk")
-        self.assertEqual(len(re.findall(r"(?m)^one/case\.h5: ", err)), 1, err)
-        out, _ = self.call("info", "one")
-        self.assertIn("did not come to its end", out)
+        self.fill_the_disk(heat(grid={"points": [301, 301]}, time={"end": 1e-4},
+                                output={"formats": ["hdf5"], "every": {"count": 20}}))
 
     def test_what_is_not_shared_is_refused(self):
         for config, message in (
@@ -91,7 +117,7 @@ class Ends(Shared):
         self.assertTrue(list((self.directory / "parts").glob("*.checkpoint")), self.files())
 
 
-class Killed(Shared):
+class Killed(Endings):
     def test_any_rank_is_killed(self):
         self.kill_and_go_on(heat(time={"end": 0.5}, grid={"points": [31, 33]}), counts=(2, 4, 1))
 
@@ -122,27 +148,8 @@ class Killed(Shared):
             REACTION, time={"end": 90, "scheme": "rk45", "step": "adaptive", "tolerance": 1e-7},
             grid={"points": [11, 66]}, boundary={"x": {"dirichlet": "0.5 + 0.1*sin(t)*y"}, "y": "periodic"}))
 
-    def kill_and_go_on(self, config, counts=(4,)):
-        """`counts`: of ranks that go on."""
-        config = {**config, "checkpoint": {"every": {"steps": 50}, "keep": 2}}
-        file = self.write("case.yaml", config)
-        self.call("run", file, "--output", "whole", "--quiet")
-        rng = random.Random(1)
-        for count in counts:
-            shutil.rmtree(self.directory / "parts", ignore_errors=True)
-            process = self.start_ranks(3, "run", file, "--output", "parts", "--quiet")
-            support.wait_for(lambda: list((self.directory / "parts").glob("*.checkpoint"))
-                             or process.poll() is not None, "the first checkpoint")
-            time.sleep(0.02 * rng.random())
-            if process.poll() is None:
-                os.kill(rng.choice(self.ranks_of(process)), signal.SIGKILL)
-            process.communicate(timeout=30)
-            self.on_ranks(count, "run", file, "--output", "parts", "--restart", "--quiet")
-            with self.subTest(ranks=count):
-                self.assert_same("whole/case.h5", "parts/case.h5")
 
-
-class OnGpu(NeedsGpu):
+class OnGpu(NeedsGpu, Endings):
     def test_a_rank_that_is_killed_ends_the_others(self):
         file = self.write("case.yaml", heat(grid={"points": [400, 400]}, time={"end": 1e6},
                                             device="cuda"))
@@ -152,6 +159,20 @@ class OnGpu(NeedsGpu):
         os.kill(self.ranks_of(process)[-1], signal.SIGKILL)
         process.communicate(timeout=30)
         self.assertNotEqual(process.returncode, DONE)
+
+    def test_the_first_ranks_disk_is_full(self):
+        """While steps go on."""
+        self.fill_the_disk(heat(grid={"points": [301, 301]}, device="cuda", time={"end": 1e3},
+                                output={"formats": ["hdf5"], "every": {"steps": 1000}}))
+
+    def test_any_rank_is_killed(self):
+        self.kill_and_go_on(heat(time={"end": 2e-4}, grid={"points": [501, 503]}, device="cuda",
+                                 output={"every": {"steps": 20}, "compression": 6}), counts=(2, 1))
+
+    def test_a_signal_while_files_are_written(self):
+        config = heat(grid={"points": [501, 503]}, device="cuda", time={"end": 4e-4},
+                      output={"every": {"steps": 20}, "compression": 6})
+        self.assert_a_signal_stops_and_others_go_on("case", config, counts=(2, 2))
 
     def test_transports_that_there_are_not(self):
         file = self.write("case.yaml", heat(device="cuda"))

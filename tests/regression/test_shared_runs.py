@@ -6,7 +6,8 @@ import struct
 
 import support
 from support import FAILED
-from shared import CHANGES, FIELDS, NeedsGpu, SIDES_IN_TIME, Shared, TURNING, advection, heat, wave
+from shared import (CHANGES, FIELDS, NeedsGpu, REACTION, SIDES_IN_TIME, Shared, TURNING, advection, heat,
+                    pde, wave)
 
 
 class Bits(Shared):
@@ -306,6 +307,37 @@ class OnGpu(NeedsGpu):
         self.assert_shared_on_gpu(
             wave(grid={"points": [150, 121]}, kernels={"star": "temporal"}, time={"end": 0.1},
                  limits={"trip_steps": 4}))
+
+    def test_steps_go_on_while_files_are_written(self):
+        """Packed files take longer than the steps to the next output, which change nothing of them."""
+        often = {"output": {"every": {"steps": 3}, "compression": 6},
+                 "checkpoint": {"every": {"steps": 4}, "keep": 100}}
+        events = {"at": [1.1e-3, 5.2e-3], "set": {"u": "u + 0.01*x"}}
+        vectors = pde({"u": "1e-3*laplace(u) - advect(u, u)"}, fields={"u": "vector"},
+                      initial={"u": ["sin(5*x)", "cos(3*y)"]}, grid={"points": [400, 401]},
+                      time={"end": 2e-2, "step": 1e-3})
+        for config in (
+                heat(grid={"points": [700, 801]}, time={"end": 20e-8, "step": 1e-8},
+                     initial={"u": "sin(99*x*y)"}, diagnostics=["norms", {"histogram": {"field": "u"}}]),
+                wave(grid={"points": [600, 701]}, time={"end": 20e-4, "step": 1e-4}),
+                pde(REACTION, grid={"points": [500, 601]}, time={"end": 1e-2, "step": 5e-4}, events=events,
+                    stop={"steady": 1e-9}),
+                vectors):
+            config = {**config, **often}
+            for changes in ({}, {"output": {**often["output"], "precision": "float32",
+                                            "every_nth_point": 2}}):
+                with self.subTest(simulation=config["simulation"], changes=changes):
+                    file = self.write("case.yaml", {**config, **changes, "device": "cuda"})
+                    self.call("run", file, "--output", "one", "--quiet", "--overwrite")
+                    for visible in ((None,) if changes else (None, "0")):
+                        environment = {} if visible is None else {"CUDA_VISIBLE_DEVICES": visible}
+                        self.on_ranks(2, "run", file, "--output", "two", "--quiet", "--overwrite",
+                                      environment=environment)
+                        for pattern in ("*.vti", "*.checkpoint"):
+                            one = self.contents("one", pattern)
+                            self.assertGreater(len(one), 4)
+                            self.assertTrue(one == self.contents("two", pattern), pattern)
+                        self.assert_same("one/case.h5", "two/case.h5")
 
     def test_larger_grids_with_fields(self):
         """Parts whose marches begin elsewhere, and are as long as those of many planes."""

@@ -48,6 +48,11 @@ TEST(OutputPipelineGpu, SameFilesWithAndWithoutRoom) {
   test::expect_same_files_with_and_without_room(Backend::cuda);
 }
 
+TEST(OutputPipelineGpu, FilesOfWhatStaysInTheHostsMemory) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  test::expect_files_of_what_stays(Backend::cuda);
+}
+
 TEST(ReductionGpu, FilesHoldEveryNthPointRounded) {
   GRIDSTRIDE_SKIP_WITHOUT_GPU();
   test::expect_reductions("cuda");
