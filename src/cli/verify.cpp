@@ -68,8 +68,9 @@ Verdict verify_file(config::RunConfig const& config, bool update, bool overwrite
   RunSummary summary;
   try {
     summary = run(config, how);
-  } catch (VerificationError const& error) {
+  } catch (SolutionMissed const& error) {
     verdict.failure = error.what();
+    verdict.errors = error.errors();
     return verdict;
   }
   if (!summary.shortfall.empty())
@@ -86,7 +87,7 @@ Verdict verify_file(config::RunConfig const& config, bool update, bool overwrite
 }
 
 void print_verdict(Verdict const& verdict) {
-  if (!verdict.failure.empty()) fmt::print("{}: {}\n", verdict.file, verdict.failure);
+  if (!verdict.failure.empty()) return fmt::print("{}: {}\n", verdict.file, verdict.failure);
   for (auto const& found : verdict.errors)
     fmt::print("{}: {} {:.6g}\n", verdict.file, found.name, found.value);
   if (verdict.comparison)

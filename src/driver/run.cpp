@@ -300,7 +300,7 @@ void Run::verify() {
     judge("max", error.maximum, options.max_tolerance);
   }
   end_phase("verification");
-  if (!failed.empty()) throw VerificationError(failed);
+  if (!failed.empty()) throw SolutionMissed(failed, summary_.verified);
 }
 
 }  // namespace

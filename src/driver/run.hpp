@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "config/run_config.hpp"
@@ -67,9 +68,22 @@ struct RunSummary {
   double updates_per_second() const;
 };
 
+/// What `run` throws where the final fields are too far from the exact solution.
+class SolutionMissed final : public VerificationError {
+ public:
+  SolutionMissed(std::string const& what, std::vector<NamedValue> errors)
+      : VerificationError(what), errors_(std::move(errors)) {}
+
+  /// All of them, as in `RunSummary::verified`.
+  std::vector<NamedValue> const& errors() const { return errors_; }
+
+ private:
+  std::vector<NamedValue> errors_;
+};
+
 /// Runs a config without a sweep from its start, or a checkpoint, to its end. Several may go side
 /// by side in threads of their own where `io::serves_several_runs`. Throws `ConfigError`, `IoError`,
-/// `CudaError`, `NumericalError`, `Interrupted`, and `VerificationError` when the final fields are
+/// `CudaError`, `NumericalError`, `Interrupted`, and `SolutionMissed` when the final fields are
 /// further from `verify.exact` than its tolerance.
 RunSummary run(config::RunConfig const& config, RunOptions const& options);
 

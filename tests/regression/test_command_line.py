@@ -197,6 +197,7 @@ class Json(support.Case):
         self.assertGreater(first["errors"]["u max error"], 0)
         self.assertEqual((second["file"], second["holds"]), ("bad.yaml", False))
         self.assertIn("over the tolerance", second["failure"])
+        self.assertEqual(second["errors"], first["errors"])  # of the same solution
 
     def test_verify_with_a_reference(self):
         file = self.write("case.yaml", heat(verify={"reference": "stored.h5"}))
