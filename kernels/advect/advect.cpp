@@ -111,7 +111,7 @@ double step_limit(Scheme scheme, Grid const& grid, std::array<double, 3> const& 
     largest = std::max(largest, rate);
   }
   if (scheme == Scheme::lax_wendroff) return 1 / largest;
-  return scheme == Scheme::weno5 ? 1.4349 / sum : 1 / sum;
+  return scheme == Scheme::weno5 ? stable_courant_number / sum : 1 / sum;
 }
 
 #define GRIDSTRIDE_INSTANTIATE(T)                                           \

@@ -91,6 +91,9 @@ void advect(Stream& stream, AdvectionStep<T> const& step, std::string_view varia
 template <class T>
 void impose_inflow(Stream& stream, AdvectionStep<T> const& step);
 
+/// Σ_a ν_a up to which waves are stable by `weno5`, see below.
+inline constexpr double stable_courant_number = 1.4349;
+
 /// The largest stable step (s) for the largest speeds (m/s) along the axes; infinite where all are
 /// zero. With the Courant numbers ν_a = |v_a|·dt/h_a:
 ///

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 
 #include "config/visitor.hpp"
 #include "equations/upwind.hpp"
@@ -37,16 +38,17 @@ void Parameters::fields(config::Visitor& visitor, config::RunOptions const& run)
 }
 
 namespace {
-/// Σ|v|·dt/h of weno5: up to the former edges stay sharp, up to the latter smooth waves are stable.
+/// Σ|v|·dt/h of weno5 up to which edges stay sharp.
 constexpr double sharp_courant_number =
     equations::sharp_courant_number(equations::Convection::weno5);
-constexpr double stable_courant_number = 1.4349;
 }  // namespace
 
 std::span<FluxScheme const> schemes() {
+  static std::string const limit_of_weno5 =
+      fmt::format("up to Σ|v|·dt/h = {}", advect::stable_courant_number);
   static FluxScheme const table[] = {
-      {"weno5", advect::Scheme::weno5, &find_scheme("ssp_rk3"), "up to Σ|v|·dt/h = 1.4349",
-       sharp_courant_number / stable_courant_number},
+      {"weno5", advect::Scheme::weno5, &find_scheme("ssp_rk3"), limit_of_weno5,
+       sharp_courant_number / advect::stable_courant_number},
       {"lax_wendroff", advect::Scheme::lax_wendroff, &find_scheme("midpoint"),
        "up to |v|·dt/h = 1 along each axis"},
       {"upwind", advect::Scheme::upwind, &find_scheme("euler"), "up to Σ|v|·dt/h = 1"},
