@@ -143,10 +143,12 @@ Rows<T> galerkin(Stream& stream, Rows<T> const& r, Rows<T> const& a, Rows<T> con
 /// The inverse by sweeps, each of which takes one unknown from the right side to the solution. What has
 /// no pivot left is held at 0, so that of a singular matrix this is a symmetric inverse, too
 /// (Goodnight, "A tutorial on the SWEEP operator", The American Statistician 33 (1979)).
-std::vector<double> inverse_by_sweeps(std::vector<double> a, std::size_t n, double epsilon) {
+std::vector<double> inverse_by_sweeps(std::vector<double> a, std::size_t n, double epsilon,
+                                      bool singular) {
   std::vector<double> least(n);
   for (std::size_t k = 0; k < n; ++k)
     least[k] = 8 * epsilon * static_cast<double>(n) * std::abs(a[k * n + k]);
+  if (singular) least[n - 1] = std::numeric_limits<double>::infinity();
   std::vector<char> held(n, 0);
   for (std::size_t k = 0; k < n; ++k) {
     double const pivot = a[k * n + k];
@@ -219,7 +221,7 @@ Hierarchy<T>::Hierarchy(Stream& stream, Rows<T> matrix, Options const& options,
     if (!coarsen(stream, strength)) break;
     strength /= 2;
   }
-  if (levels_.back()->unknowns() <= options.coarsest) invert(stream);
+  if (levels_.back()->unknowns() <= options.coarsest) invert(stream, options.singular);
   for (std::size_t l = 0; l < levels_.size(); ++l) {
     auto& level = *levels_[l];
     auto const n = level.unknowns() * room_;
@@ -272,7 +274,7 @@ bool Hierarchy<T>::coarsen(Stream& stream, double strength) {
 }
 
 template <class T>
-void Hierarchy<T>::invert(Stream& stream) {
+void Hierarchy<T>::invert(Stream& stream, bool singular) {
   auto& level = *levels_.back();
   auto const n = static_cast<std::size_t>(level.unknowns());
   auto const offsets = on_host(stream, level.a.offsets);
@@ -283,7 +285,8 @@ void Hierarchy<T>::invert(Stream& stream) {
     for (auto k = static_cast<std::size_t>(offsets[i]);
          k < static_cast<std::size_t>(offsets[i + 1]); ++k)
       dense[i * n + static_cast<std::size_t>(columns[k])] = static_cast<double>(values[k]);
-  auto const inverse = inverse_by_sweeps(std::move(dense), n, std::numeric_limits<T>::epsilon());
+  auto const inverse =
+      inverse_by_sweeps(std::move(dense), n, std::numeric_limits<T>::epsilon(), singular);
   Csr<T> rows{level.unknowns(), level.unknowns(), {}, {}, {}};
   for (std::size_t i = 0; i <= n; ++i) rows.offsets.push_back(static_cast<std::int64_t>(i * n));
   for (std::size_t i = 0; i < n * n; ++i) {

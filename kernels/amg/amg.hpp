@@ -46,6 +46,9 @@ struct Options {
   double strength = 0.08;       ///< θ of the finest level; half of it for each further one
   std::int64_t coarsest = 256;  ///< unknowns that are few enough for an inverse
   std::int64_t vectors = 1;     ///< that a cycle has memory for at once
+  /// Whether A·v = 0, and all unknowns hang together. Roundings hide that from a small pivot, whose inverse
+  /// would make much of what r has of v.
+  bool singular = false;
 };
 
 template <class T>
@@ -77,7 +80,7 @@ class Hierarchy {
 
  private:
   bool coarsen(Stream& stream, double strength);
-  void invert(Stream& stream);
+  void invert(Stream& stream, bool singular);
   void cycle_from(Stream& stream, std::size_t level, T const* b, T* x, std::int64_t vectors) const;
 
   std::vector<std::unique_ptr<Level<T>>> levels_;

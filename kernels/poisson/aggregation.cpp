@@ -39,10 +39,10 @@ SymmetricRows symmetric_rows(Stream& stream, Equation<T> const& equation, int ex
 
 template <class T>
 krylov::Preconditioner<double> aggregation(Stream& stream, Equation<T> const& equation,
-                                           int exponent, double const* roots) {
+                                           bool singular, int exponent, double const* roots) {
   auto [rows, constants] = symmetric_rows(stream, equation, exponent, roots);
   return amg::preconditioner<double>(std::make_shared<amg::Hierarchy<double> const>(
-      stream, std::move(rows), amg::Options{}, std::move(constants)));
+      stream, std::move(rows), amg::Options{.singular = singular}, std::move(constants)));
 }
 
 std::size_t aggregation_bytes(Grid const& grid) {
@@ -53,9 +53,9 @@ std::size_t aggregation_bytes(Grid const& grid) {
   return 4 * matrix + 13 * sizeof(double) * points;
 }
 
-#define GRIDSTRIDE_INSTANTIATE(T)                                                         \
-  template SymmetricRows symmetric_rows(Stream&, Equation<T> const&, int, double const*); \
-  template krylov::Preconditioner<double> aggregation(Stream&, Equation<T> const&, int,   \
+#define GRIDSTRIDE_INSTANTIATE(T)                                                             \
+  template SymmetricRows symmetric_rows(Stream&, Equation<T> const&, int, double const*);     \
+  template krylov::Preconditioner<double> aggregation(Stream&, Equation<T> const&, bool, int, \
                                                       double const*);
 GRIDSTRIDE_INSTANTIATE(float)
 GRIDSTRIDE_INSTANTIATE(double)

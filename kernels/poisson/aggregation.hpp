@@ -25,10 +25,10 @@ template <class T>
 SymmetricRows symmetric_rows(Stream& stream, Equation<T> const& equation, int exponent,
                              double const* roots);
 
-/// A cycle for it; throws the same.
+/// A cycle for it; throws the same. `singular` is an equation that constants solve without a source.
 template <class T>
 krylov::Preconditioner<double> aggregation(Stream& stream, Equation<T> const& equation,
-                                           int exponent, double const* roots);
+                                           bool singular, int exponent, double const* roots);
 
 /// Device memory that such a preconditioner takes, at most.
 std::size_t aggregation_bytes(Grid const& grid);

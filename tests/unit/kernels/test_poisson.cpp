@@ -65,6 +65,7 @@ TEST(PoissonKernels, AggregationTakesSquaresAtRandom) {
   expect_squares_at_random(stream, {65, 70}, "dddd", 100);
   expect_squares_at_random(stream, {65, 60}, "nnpp", 100);
   expect_squares_at_random(stream, {17, 20, 24}, "dnppnd", 100);
+  expect_open_means(stream);
 }
 
 TEST(PoissonKernels, RanksShareEquationsBitByBit) { expect_shared_equations(Backend::cpu); }
