@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cmath>
+
 #include "kernels/multigrid/steps.hpp"
 
 /// How equations whose coefficients are fields come about and go from level to level, at a point each, the
@@ -124,11 +126,16 @@ struct KeepEquations {
 /// those with the mass too. In the place of a face stands what goes the long way round, over a neighbour
 /// along another axis and the one beside that, where that is more: at an edge of a box with a large a
 /// points hang on it by that alone, and of their neighbours those on one side do. A line or plane of points
-/// between that hang on each other much more than on both sides moves by itself. Where one side has another
-/// such line, or is given, they take all of the other side, since the mean of both could not move without
-/// the one that has no reason to.
+/// between that hang on each other much more than on both sides moves by itself. It goes along with one
+/// side, whose points follow it then: with that which has no other such line and is not given, or else
+/// with the lower one, of which it takes all but `aside`. What it takes of the other is −0 where it has no
+/// choice. The mean of both could not move without the other line, and would be two lines on the coarser
+/// level.
 template <class S>
 struct StoreWeights {
+  /// What a line that may go along with either side takes of the upper one.
+  static constexpr float aside = 0x1p-20f;
+
   Stored<S> fine;
   int axis;
   float *left, *right;
@@ -170,10 +177,11 @@ struct StoreWeights {
     }
     return most;
   }
-  /// Takes away what leads from one strong line to another, or to a given side.
+  /// Takes away what leads from one strong line to another, or to a given side; of one that has neither
+  /// beside it nearly all that leads up.
   GRIDSTRIDE_HOST_DEVICE void lead_away(int const (&at)[3], S& lower, S& upper) const {
-    constexpr S strong =
-        4;  // more than with any spacings between which axes become coarser together
+    // More than with any spacings between which axes become coarser together.
+    constexpr S strong = 4;
     if (across(at) <= strong * (lower + upper)) return;
     bool stands_alone[2];
     for (int side = 0; side < 2; ++side) {
@@ -183,6 +191,7 @@ struct StoreWeights {
     }
     if (stands_alone[0] && !stands_alone[1]) lower = 0;
     if (stands_alone[1] && !stands_alone[0]) upper = 0;
+    if (!stands_alone[0] && !stands_alone[1]) upper = lower * S(aside);
   }
   GRIDSTRIDE_HOST_DEVICE void operator()(int i, int j, int k) const {
     int const at[3] = {i, j, k};
@@ -198,8 +207,8 @@ struct StoreWeights {
       float const share = static_cast<float>(both / (both + mass));
       to_left *= share, to_right *= share;
     }
-    left[point] = to_left;
-    right[point] = to_right;
+    left[point] = lower == 0 && fine.lower(axis, at) > 0 ? -0.0f : to_left;
+    right[point] = upper == 0 && fine.upper(axis, at) > 0 ? -0.0f : to_right;
   }
 };
 
@@ -229,9 +238,14 @@ struct Eliminate {
     std::int64_t const point = fine.point(at);
     S const mass = fine.mass[point];
     if (mass > both) return lower / (both + mass) * upper;
-    if (left[point] == 0) return lower;
-    if (right[point] == 0) return upper;
+    if (std::signbit(left[point])) return lower;
+    if (std::signbit(right[point]) || right[point] == StoreWeights<S>::aside) return upper;
     return both == 0 ? S{0} : lower / both * upper;
+  }
+  /// What of that leads from side to side, so that it may carry more: nothing of a point that has no choice.
+  GRIDSTRIDE_HOST_DEVICE S through(int const (&at)[3]) const {
+    std::int64_t const point = fine.point(at);
+    return std::signbit(left[point]) || std::signbit(right[point]) ? S{0} : in_row(at);
   }
   /// How much of what two rows are to carry the one does.
   static GRIDSTRIDE_HOST_DEVICE S part(S row, S other) {
@@ -241,7 +255,7 @@ struct Eliminate {
 
   /// What the row of a point between has to become stronger by, for its faces along the other axes.
   GRIDSTRIDE_HOST_DEVICE S lacking(int const (&at)[3]) const {
-    S const own = in_row(at);
+    S const own = through(at);
     S sum = 0;
     for (int other = 0; other < 3; ++other) {
       if (other == axis || fine.face[other] == nullptr) continue;
@@ -251,7 +265,7 @@ struct Eliminate {
         if (next[other] < 0) continue;
         S const differs = apart(left[fine.point(at)], left[fine.point(next)]);
         if (differs == 0) continue;
-        S const theirs = in_row(next);
+        S const theirs = through(next);
         S const lacks = differs * fine.at_side(other, side, at) - (own + theirs);
         if (lacks > 0) sum += part(own, theirs) * lacks;
       }
@@ -276,7 +290,7 @@ struct Eliminate {
     if (next[other] < 0) return own * face;
     float const theirs = weights[fine.point(next)];
     if (own == theirs) return own * face;
-    S const mine = in_row(at), others = in_row(next);
+    S const mine = through(at), others = through(next);
     S const carried = own > theirs ? part(others, mine) : part(mine, others);
     return (S(own < theirs ? own : theirs) + apart(own, theirs) * carried) * face;
   }
