@@ -100,6 +100,7 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
     if (pde::goes_by_multigrid(run) && this->has_state()) pde::check_implicit_values(run, inputs);
     if (!plan_) make_implicit_steps();
     if (!run.time.adaptive) choose_steps();
+    if (!this->has_state() && goes_by_passes_) passes();
   }
 
   void advance(std::int64_t max_steps, double until) override {
@@ -395,9 +396,14 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
     }
   }
   std::int64_t steps_of_pass() const override { return goes_by_passes_ ? passes().longest() : 1; }
-  /// Compiled when a step is first made: who asks for the first step's size makes none.
+  /// Compiled when they are first asked for: who asks for the first step's size makes none. Where limits
+  /// change, runs begin with few steps between two looks.
   pde::Passes<T>& passes() const {
-    if (!passes_) passes_.emplace(stream_, pde::pass_system(run_, program_, scheme_));
+    bool const begins_with_few = choice_ && choice_->varies();
+    if (!passes_)
+      passes_.emplace(
+          stream_, pde::pass_system(run_, program_, scheme_),
+          begins_with_few ? pde::ShorterPasses::from_beginning : pde::ShorterPasses::when_needed);
     return *passes_;
   }
   bool uses_clock() const override { return uses_clock_; }

@@ -1,11 +1,13 @@
 #include "simulations/pde_march.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <optional>
 #include <stdexcept>
 #include <utility>
 
+#include "core/gpu.hpp"
 #include "model/out_of_core.hpp"
 #include "model/state.hpp"
 #include "simulations/pde_schemes.hpp"
@@ -100,25 +102,36 @@ PassSystem pass_system(config::RunConfig const& run, equations::StencilProgram c
 }
 
 template <class T>
-Passes<T>::Passes(Stream const& stream, PassSystem const& system)
+Passes<T>::Passes(Stream const& stream, PassSystem const& system, ShorterPasses shorter)
     : device_(stream.device()), what_(system.what) {
   if (!system.operands.empty()) {
     numbers_.emplace(stream, system.wraps, GlobalPassPlan(what_, system.operands));
     return;
   }
-  system::March<T> march(device_, what_,
-                         system::march_shapes(what_, sizeof(T), system::most_march_steps));
-  int const steps = march.steps();
-  lengths_.emplace(-steps, std::move(march));  // the longest first
+  auto const shapes = system::march_shapes(what_, sizeof(T), system::most_march_steps);
+  if (shorter == ShorterPasses::from_beginning && !shapes.empty())
+    for (int steps = 1; steps < shapes.front().steps; steps *= 2)
+      compile_within(steps, std::launch::async);
+  longest_.emplace(device_, what_, shapes);
 }
 
+/// By another thread, or by whoever asks for it first.
+template <class T>
+void Passes<T>::compile_within(int steps, std::launch when) {
+  auto const compile = [device = device_, what = what_, steps] {
+    if (device.backend() == Backend::cuda) gpu::use_device(device.ordinal());
+    return system::March<T>(device, what, system::march_shapes(what, sizeof(T), steps));
+  };
+  shorter_.emplace(steps, std::async(when, compile).share());
+}
+
+/// Shapes have powers of 2 of steps.
 template <class T>
 system::March<T> const& Passes<T>::march_within(std::int64_t steps) {
-  auto const limit = static_cast<int>(std::min<std::int64_t>(steps, longest()));
-  auto const found = lengths_.lower_bound(-limit);
-  if (found != lengths_.end() && 2 * -found->first > limit) return found->second;
-  system::March<T> march(device_, what_, system::march_shapes(what_, sizeof(T), limit));
-  return lengths_.insert_or_assign(-march.steps(), std::move(march)).first->second;
+  if (steps >= longest_->steps()) return *longest_;
+  auto const most = static_cast<int>(std::bit_floor(static_cast<std::uint64_t>(steps)));
+  if (!shorter_.contains(most)) compile_within(most, std::launch::deferred);
+  return shorter_.at(most).get();
 }
 
 template <class T>

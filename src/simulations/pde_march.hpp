@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <future>
 #include <map>
 #include <optional>
 #include <string>
@@ -37,16 +38,20 @@ struct PassSystem {
 PassSystem pass_system(config::RunConfig const& run, equations::StencilProgram const& program,
                        Scheme const& scheme);
 
-/// Passes of several lengths, compiled when they are first needed; of steps that look at values over the
-/// whole grid those of `GlobalPasses`.
+/// When passes of fewer steps than the longest have are compiled: when they are first needed, or from the
+/// beginning, by threads beside this one.
+enum class ShorterPasses { when_needed, from_beginning };
+
+/// Passes of several lengths; of steps that look at values over the whole grid those of `GlobalPasses`.
 template <class T>
 class Passes {
  public:
   /// The longest. Throws as `system::March` does.
-  Passes(Stream const& stream, PassSystem const& system);
+  Passes(Stream const& stream, PassSystem const& system,
+         ShorterPasses shorter = ShorterPasses::when_needed);
 
   /// Steps of the longest, and of the longest that is no longer than `steps`.
-  int longest() const { return numbers_ ? 1 : lengths_.begin()->second.steps(); }
+  int longest() const { return numbers_ ? 1 : longest_->steps(); }
   int within(std::int64_t steps) { return numbers_ ? 1 : march_within(steps).steps(); }
 
   /// How often a pass, or a step of several, reads the state.
@@ -61,10 +66,12 @@ class Passes {
 
  private:
   system::March<T> const& march_within(std::int64_t steps);
+  void compile_within(int steps, std::launch when);
 
   Device device_;
   system::Marched what_;
-  std::map<int, system::March<T>> lengths_;
+  std::optional<system::March<T>> longest_;
+  std::map<int, std::shared_future<system::March<T>>> shorter_;  // of so many steps at most
   std::optional<GlobalPasses<T>> numbers_;
   bool is_first_ = true;
 };
