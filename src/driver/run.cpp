@@ -255,7 +255,8 @@ void Run::advance_to(Schedule::Moment const& moment) {
          simulation_->clock().step < moment.step) {
     timer.restart();
     slice_ = std::max(slice_, least);
-    simulation_->advance(std::min(slice_, moment.step - simulation_->clock().step), moment.time);
+    simulation_->advance_whole_batches(std::min(slice_, moment.step - simulation_->clock().step),
+                                       moment.time);
     Event queued(stream_->device());
     stream_->record(queued);
     if (before) before->synchronize();

@@ -25,7 +25,7 @@ namespace {
 
 /// What rank 0 has the others do.
 struct Command {
-  enum Kind : std::int32_t { begin, advance, settle, load, end, quit };
+  enum Kind : std::int32_t { begin, advance, advance_whole_batches, settle, load, end, quit };
 
   Kind kind = quit;
   std::int64_t most_steps = 0;  // to advance
@@ -151,6 +151,15 @@ void gather_signals(SignalWatch const& watch) {
   if (signal == 0 && came != signals.end()) std::raise(*came);
 }
 
+/// What each rank does of a command to advance.
+void make_steps(Simulation& simulation, Command const& command, SignalWatch const& watch) {
+  if (command.kind == Command::advance)
+    simulation.advance(command.most_steps, command.until);
+  else
+    simulation.advance_whole_batches(command.most_steps, command.until);
+  gather_signals(watch);
+}
+
 /// A simulation of rank 0: what moves its state, or looks at it, the others do too.
 class Shared final : public Simulation {
  public:
@@ -167,12 +176,10 @@ class Shared final : public Simulation {
   std::string ending() const override { return simulation_->ending(); }
   double first_step() override { return simulation_->first_step(); }
   void advance(std::int64_t max_steps, double until) override {
-    say(Command::advance, max_steps, until);
-    together([&] {
-      simulation_->advance(max_steps, until);
-      gather_signals(watch_);
-    });
-    is_settled_ = false;
+    advance_as(Command::advance, max_steps, until);
+  }
+  void advance_whole_batches(std::int64_t max_steps, double until) override {
+    advance_as(Command::advance_whole_batches, max_steps, until);
   }
   std::int64_t steps_at_once() const override { return simulation_->steps_at_once(); }
   void write_to(std::vector<FieldTarget> const& targets) override {
@@ -213,10 +220,17 @@ class Shared final : public Simulation {
   }
 
  private:
-  void say(Command::Kind kind, std::int64_t most_steps = 0, double until = 0) const {
+  Command say(Command::Kind kind, std::int64_t most_steps = 0, double until = 0) const {
     auto const now = clock();
     Command command{kind, most_steps, until, now.step, now.time};
     share_value(command);
+    return command;
+  }
+
+  void advance_as(Command::Kind kind, std::int64_t max_steps, double until) {
+    auto const command = say(kind, max_steps, until);
+    together([&] { make_steps(*simulation_, command, watch_); });
+    is_settled_ = false;
   }
 
   void settle() const {
@@ -241,9 +255,8 @@ void serve_run(config::RunConfig const& run, Stream const& stream) {
     if (now.step != command.step || now.time != command.time)
       throw Error(fmt::format("is at step {}, t = {}, where the first one is at step {}, t = {}",
                               now.step, now.time, command.step, command.time));
-    if (command.kind == Command::advance) {
-      simulation->advance(command.most_steps, command.until);
-      gather_signals(watch);
+    if (command.kind == Command::advance || command.kind == Command::advance_whole_batches) {
+      make_steps(*simulation, command, watch);
     } else if (command.kind == Command::settle) {
       simulation->fields();
     } else {

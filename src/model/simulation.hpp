@@ -66,6 +66,11 @@ class Simulation {
   /// to land on it. Does not wait for the device. Without time, the one step is the whole
   /// computation, which is done when this returns.
   virtual void advance(std::int64_t max_steps, double until) = 0;
+  /// The same for who comes again until the moment is reached: fewer steps, at least one, where the
+  /// last ones might be a part of what is best queued as a whole.
+  virtual void advance_whole_batches(std::int64_t max_steps, double until) {
+    advance(max_steps, until);
+  }
   /// So many steps take no longer than one.
   virtual std::int64_t steps_at_once() const { return 1; }
   /// What is written: fields on the grid of the file, or where there is none on that of the first

@@ -99,8 +99,10 @@ void StepClock::begin_leg(double until) {
 void StepClock::advance(std::int64_t max_steps, double until,
                         std::function<void(std::int64_t, double)> const& queue) {
   until = std::min(until, end_);
-  while (max_steps > 0 && now().time < until) {
-    if (leg_.done == leg_.steps || leg_.until != until) begin_leg(until);
+  for (bool is_first = true; max_steps > 0 && now().time < until; is_first = false) {
+    bool const is_new = leg_.done == leg_.steps || leg_.until != until;
+    if (keeps_legs_whole_ && is_new && !is_first && max_steps / 2 < leg_.steps) return;
+    if (is_new) begin_leg(until);
     std::int64_t const steps = std::min(leg_.steps - leg_.done, max_steps);
     if (steps > 0) queue(steps, leg_.step);
     leg_.done += steps;

@@ -77,6 +77,9 @@ class StepClock {
   /// is `step()`.
   void advance(std::int64_t max_steps, double until,
                std::function<void(std::int64_t count, double step)> const& queue);
+  /// From now on `advance` ends with a leg where the next one might not be done in it. Legs may have
+  /// twice as many steps as the one before.
+  void keep_legs_whole(bool whole) { keeps_legs_whole_ = whole; }
   /// Queues one step more of the clock in device memory.
   void tick() { evaluate::advance_clock(stream_, device_.data()); }
 
@@ -106,6 +109,7 @@ class StepClock {
   StepRule rule_;
   double end_;
   std::int64_t steps_ = 0;
+  bool keeps_legs_whole_ = false;
   Leg leg_;
   Buffer<evaluate::DeviceClock> device_;
 };

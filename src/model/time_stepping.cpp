@@ -26,6 +26,13 @@ void TimeStepping<T>::advance(std::int64_t max_steps, double until) {
 }
 
 template <class T>
+void TimeStepping<T>::advance_whole_batches(std::int64_t max_steps, double until) {
+  clock_.keep_legs_whole(true);
+  advance(max_steps, until);
+  clock_.keep_legs_whole(false);
+}
+
+template <class T>
 std::vector<NamedText> TimeStepping<T>::with_slabs(std::vector<NamedText> texts) const {
   if (!sweep_) return texts;
   for (auto& text : sweep_->texts()) texts.push_back(std::move(text));

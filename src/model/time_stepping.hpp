@@ -29,6 +29,7 @@ class TimeStepping : public Simulation {
   Clock clock() const override { return clock_.now(); }
   bool finished() const override { return clock_.at_end(); }
   void advance(std::int64_t max_steps, double until) override;
+  void advance_whole_batches(std::int64_t max_steps, double until) override;
   std::int64_t steps_at_once() const override { return sweep_ ? sweep_->plan().trip_steps : 1; }
   std::vector<Field> fields() const override {
     settle();

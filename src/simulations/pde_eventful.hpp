@@ -77,9 +77,11 @@ void EventfulStepping<T, Stepping>::advance(std::int64_t max_steps, double until
     std::int64_t steps = max_steps;
     if (stop_.is_asked_for())
       steps = std::min(steps, steps_between_tests - before.step % steps_between_tests);
-    Stepping::advance(steps, std::min(until, events_.next(before.time)));
+    double const moment = std::min(until, events_.next(before.time));
+    Stepping::advance(steps, moment);
     Clock const now = this->clock();
-    max_steps -= now.step - before.step;
+    std::int64_t const made = now.step - before.step;
+    max_steps = made < steps && now.time < moment ? 0 : max_steps - made;  // it ends with a batch
     if (events_.due(before.time, now.time)) {
       this->settle();
       if (this->has_state())

@@ -289,6 +289,31 @@ TEST(PdeStepChoice, PiecesAndRestartsHaveTheSameBits) {
   }
 }
 
+/// Whoever comes again gets whole batches, where more steps are asked for than two of them have; with an
+/// event, too.
+TEST(PdeStepChoice, BatchesAreCutNowhere) {
+  std::string const yaml =
+      "simulation: pde\ngrid: {points: 8}\nboundary: {x: periodic}\n"
+      "equations: {u: \"div((2^-13 + 2^-20*u)*grad(u))\"}\ninitial: {u: 1}\n"
+      "time: {scheme: euler, safety: 0.5, end: 20000}\noutput: {every: {count: 1}}\n"
+      "events: [{at: 12000, set: {u: u + 1}}]\n";
+  auto const config = test::config_of(yaml);
+  Stream stream(Device::open(Backend::cpu));
+  auto const simulation = entry_of(config).make(config, stream, {});
+  std::vector<std::int64_t> ends;
+  while (!simulation->finished()) {
+    simulation->advance_whole_batches(200, config.time.end);
+    ends.push_back(simulation->clock().step);
+  }
+  auto const whole = run_pde(yaml);
+  EXPECT_EQ(ends.back(), whole.steps);
+  // They have 1, 1, 2, 4, … 64 steps from the beginning on, and from the event on, at step 409.
+  EXPECT_EQ(ends, (std::vector<std::int64_t>{128, 256, 384, 409 + 128, 665, 682}));
+  auto const host = test::to_host(simulation->fields()[0], stream);
+  for (std::size_t i = 0; i < whole.fields[0].size(); ++i)
+    EXPECT_EQ(test::value_at(host, static_cast<std::int64_t>(i)), whole.fields[0][i]);
+}
+
 /// Passes of 8 steps are begun once steps have had one length for eight plans, where so many of it are left
 /// before the next moment, and then not again for as long where that was in vain.
 TEST(PdeStepChoice, KnowsWhenStepsCanBeBegun) {

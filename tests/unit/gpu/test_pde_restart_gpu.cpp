@@ -23,14 +23,19 @@ TEST(PdeRestartGpu, MarchesHaveTheBitsOfAWholeRun) {
       Backend::cuda);
 }
 
-/// The state and the steps after several moments, between which no more steps than `batch` go at once.
-test::PdeResult run_to_moments(std::string const& text, std::int64_t batch) {
+/// The state and the steps after several moments, between which no more steps than `batch` go at once, of
+/// which those that limits hold for are cut anywhere, or nowhere.
+test::PdeResult run_to_moments(std::string const& text, std::int64_t batch, bool cuts = true) {
   auto const config = test::config_of(text);
   Stream stream(Device::open(Backend::cuda));
   auto const simulation = entry_of(config).make(config, stream, {});
   for (double const moment : {0.37, 0.38, 0.71, 1.0})
-    while (simulation->clock().time < moment * config.time.end)
-      simulation->advance(batch, moment * config.time.end);
+    while (simulation->clock().time < moment * config.time.end) {
+      if (cuts)
+        simulation->advance(batch, moment * config.time.end);
+      else
+        simulation->advance_whole_batches(batch, moment * config.time.end);
+    }
   auto const host = test::to_host(simulation->fields()[0], stream);
   test::PdeResult result{.fields = {{}}, .steps = simulation->clock().step};
   for (std::int64_t i = 0; i < config.grid.size(); ++i)
@@ -57,6 +62,9 @@ TEST(PdeRestartGpu, StepsThatAreBegunHaveTheBitsOfAnyBatch) {
         auto const parts = run_to_moments(text, batch);
         EXPECT_EQ(parts.steps, whole.steps) << rate << ' ' << batch;
         EXPECT_EQ(parts.fields, whole.fields) << rate << ' ' << batch;
+        auto const batches = run_to_moments(text, batch, false);
+        EXPECT_EQ(batches.steps, whole.steps) << rate << ' ' << batch;
+        EXPECT_EQ(batches.fields, whole.fields) << rate << ' ' << batch;
       }
     }
 }

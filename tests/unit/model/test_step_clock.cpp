@@ -4,6 +4,7 @@
 #include <limits>
 #include <numeric>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "core/error.hpp"
@@ -73,6 +74,24 @@ TEST(StepClock, StopsAtTheMostStepsAndGoesOn) {
   run.advance(0, 2);
   run.advance(10, 1.125);  // there already
   EXPECT_EQ(run.clock.now().step, 5);
+}
+
+/// Where it may end sooner: with a leg after which twice as many steps might not be done. One is always made.
+TEST(StepClock, EndsWithALeg) {
+  std::int64_t next = 1;
+  Recorded run([&](double, double) { return StepPlan{1, std::exchange(next, 2 * next)}; }, 1000);
+  run.clock.keep_legs_whole(true);
+  auto const steps_after = [&](std::int64_t most) {
+    run.advance(most, 1000);
+    return run.clock.now().step;
+  };
+  EXPECT_EQ(steps_after(2), 1);
+  EXPECT_EQ(steps_after(6), 7);   // legs of 2 and 4 end there
+  EXPECT_EQ(steps_after(3), 10);  // of 8
+  EXPECT_EQ(steps_after(20), 15);
+  run.clock.keep_legs_whole(false);
+  EXPECT_EQ(steps_after(20), 35);
+  EXPECT_EQ(std::ssize(run.steps), 35);
 }
 
 TEST(StepClock, GoesNoFurtherThanTheEnd) {
