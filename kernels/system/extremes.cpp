@@ -7,6 +7,7 @@
 #include <bit>
 #include <limits>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "equations/source.hpp"
@@ -63,10 +64,12 @@ ExtremesFinder<T>::ExtremesFinder(Stream const& stream, Grid const& grid,
   if (of.empty()) return;
   moments_ = Buffer<reduce::Moments<T>>(stream_, MemorySpace::device, of.size());
   if (stream_.backend() == Backend::cpu) return;
-  for (std::size_t first = 0; first < of.size(); first += terms_of_a_group)
-    groups_.push_back(equations::program_of(
-        terms, of.subspan(first, std::min(terms_of_a_group, of.size() - first)), grid.dims));
-  std::size_t const keys = keys_of_term * of.size();
+  std::size_t keys = 0;
+  for (std::size_t first = 0; first < of.size(); first += terms_of_a_group) {
+    groups_.push_back(without_followers(equations::program_of(
+        terms, of.subspan(first, std::min(terms_of_a_group, of.size() - first)), grid.dims)));
+    keys += keys_of_term * groups_.back().program.results.size();
+  }
   keys_ = Buffer<unsigned long long>(stream_, MemorySpace::device, 2 * keys + 1);
   found_keys_ = Buffer<unsigned long long>(stream_, MemorySpace::pinned, keys);
   zero_async(keys_.span(), stream_);
@@ -122,9 +125,17 @@ std::vector<Extremes> ExtremesFinder<T>::wait_for_keys(std::function<void()> con
   if (meanwhile) meanwhile();
   known_.synchronize();
   std::vector<Extremes> found;
-  for (std::size_t term = 0; term < programs_.size(); ++term) {
-    found.push_back(extremes_of(found_keys_.data() + keys_of_term * term, looked_.grid.size()));
-    found.back().first_non_finite = looked_.whole(found.back().first_non_finite);
+  auto const* keys = found_keys_.data();
+  for (auto const& [program, results] : groups_) {
+    for (Follower const& result : results) {
+      Extremes& one =
+          found.emplace_back(extremes_of(keys + keys_of_term * result.value, looked_.grid.size()));
+      one.first_non_finite = looked_.whole(one.first_non_finite);
+      if (one.least <= one.greatest)  // or no point has a number
+        std::tie(one.least, one.greatest) =
+            result.extremes(static_cast<T>(one.least), static_cast<T>(one.greatest));
+    }
+    keys += keys_of_term * program.results.size();
   }
   return found;
 }
@@ -135,7 +146,7 @@ bool ExtremesFinder<T>::queue_compiled(Step<T>& step) {
   if (groups_.empty() || !can_compile_) return false;
   try {
     while (modules_.size() < groups_.size()) {
-      step.program = &groups_[modules_.size()];
+      step.program = &groups_[modules_.size()].program;
       modules_.push_back(compile(stream_.device(), extremes_source(step)));
     }
   } catch (RuntimeCompilerMissing const&) {
@@ -165,7 +176,7 @@ bool ExtremesFinder<T>::queue_compiled(Step<T>& step) {
     modules_[g]->launch(stream_, "extremes", {.grid = blocks, .block = {points_x, points_y}},
                         arguments_of(step), keys, counted);
     for (auto* of : {&keys.joined, &keys.next, &keys.told})
-      *of += keys_of_term * groups_[g].results.size();
+      *of += keys_of_term * groups_[g].program.results.size();
   }
   return true;
 }

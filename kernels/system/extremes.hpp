@@ -10,11 +10,13 @@
 
 #include "core/buffer.hpp"
 #include "kernels/reduce/reduce.hpp"
+#include "kernels/system/followers.hpp"
 #include "kernels/system/system.hpp"
 
 namespace gridstride::system {
 
-/// Of the values that a term has at the points of a grid.
+/// Of the values that a term has at the points of a grid. Where what a term makes of a finite value is
+/// beyond all numbers, an extreme may be infinite in the place of a first point.
 struct Extremes {
   double least = 0;
   double greatest = 0;
@@ -27,7 +29,8 @@ struct Counted {
 };
 
 /// Finds the extremes of terms over a grid. On a GPU a kernel that is compiled for several terms at
-/// a time reads the inputs once for these, and nothing is stored; on the host, by `interpreter`, and
+/// a time reads the inputs once for these, finds the extremes of what they follow (followers.hpp), and
+/// nothing is stored; on the host, by `interpreter`, and
 /// without NVRTC, each term is evaluated into an array for `reduce`. Instantiated for float and double.
 template <class T>
 class ExtremesFinder {
@@ -73,7 +76,7 @@ class ExtremesFinder {
   Looked looked_;
   std::vector<StencilProgram> programs_;                       // one for each term
   std::vector<Prepared> prepared_;                             // of these
-  std::vector<StencilProgram> groups_;                         // for several
+  std::vector<Followed> groups_;                               // for several
   std::vector<std::shared_ptr<RuntimeModule const>> modules_;  // of the groups
   bool can_compile_ = true;
   Event known_;  // what is found

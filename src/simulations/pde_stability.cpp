@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <initializer_list>
 #include <utility>
 
@@ -162,6 +163,9 @@ equations::Range StabilityFinder<T>::checked(system::Extremes const& found) cons
     throw NumericalError(fmt::format(
         "how the rates change with the fields is not finite at {}, so that no step is stable",
         format_place(grid_, found.first_non_finite)));
+  if (!std::isfinite(found.least) || !std::isfinite(found.greatest))
+    throw NumericalError(
+        "how the rates change with the fields is beyond all numbers, so that no step is stable");
   return {found.least, found.greatest};
 }
 
