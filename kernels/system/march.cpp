@@ -265,6 +265,7 @@ March<T>::March(Device const& device, Marched const& what, std::span<MarchShape 
     return false;
   };
   if (std::ranges::none_of(shapes, fits)) take(shapes.front());
+  layout_ = layout_of(what_, sizeof(T), shape_);
   int const blocks = std::max(module_->resident_blocks(kernel, 32 * march_warps), 1);
   constexpr int schedulers = 4;  // of a processor
   machine_ = {static_cast<long long>(device.processors()) * schedulers,
@@ -277,8 +278,7 @@ MarchTiling March<T>::tiling_of(Grid const& grid, long long together) const {
   std::array const key = {grid.points[0], grid.points[1], std::int64_t{together}};
   auto const found = tilings_.find(key);
   if (found != tilings_.end()) return found->second;
-  auto const tiling =
-      cut_for_march(grid, shape_, layout_of(what_, sizeof(T), shape_), machine_, together);
+  auto const tiling = cut_for_march(grid, shape_, layout_, machine_, together);
   if (tiling.strips * tiling.chunks > 2147483647) refuse("the grid needs too many blocks");
   return tilings_.emplace(key, tiling).first->second;
 }

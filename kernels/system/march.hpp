@@ -224,6 +224,7 @@ class March {
 
   Marched what_;
   MarchShape shape_;
+  MarchLayout layout_;  // of this shape
   MarchMachine machine_ = {};
   mutable std::map<std::array<std::int64_t, 3>, MarchTiling>
       tilings_;  // by points, and rows together
