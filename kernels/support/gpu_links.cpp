@@ -125,7 +125,9 @@ std::vector<Transport> all_transports(std::ptrdiff_t place) {
 std::span<Transport const> gpu_transports(Meanwhile meanwhile, std::size_t bytes) {
   constexpr std::size_t most_soon = std::size_t{4} << 20;
   static std::vector<Transport> const soonest = all_transports(0), beside = all_transports(1);
-  return meanwhile == Meanwhile::nothing && bytes <= most_soon ? soonest : beside;
+  bool const is_soon = (meanwhile == Meanwhile::nothing && bytes <= most_soon) ||
+                       (meanwhile == Meanwhile::look && bytes < most_soon);
+  return is_soon ? soonest : beside;
 }
 
 }  // namespace gridstride

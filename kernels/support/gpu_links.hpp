@@ -11,6 +11,7 @@ namespace gridstride {
 /// What is made on a GPU while messages are on their way.
 enum class Meanwhile {
   nothing,  ///< they are waited for: what counts is how soon they are there
+  look,     ///< a kernel that reads all of the memory; then they are waited for
   kernels,  ///< which need all of its processors
 };
 
@@ -18,7 +19,8 @@ enum class Meanwhile {
 ///
 ///   stores  a kernel writes into the memory of the GPU beside it and says so there, and one waits
 ///           for that: of one machine, a GPU for each rank. Without the host, in half the time of p2p
-///           for up to 1 MiB; of more than 4 MiB copies have the higher rate
+///           for up to 1 MiB; of more than 4 MiB copies have the higher rate, and of 4 MiB they leave
+///           more of it to a look
 std::span<Transport const> gpu_transports(Meanwhile meanwhile, std::size_t bytes);
 
 /// `open_links` with these.

@@ -28,7 +28,7 @@ RankSteps<T>::RankSteps(Stream const& stream, SweepPlan const& plan, NextPass ne
       queued_(stream.device()),
       ranks_(ranks),
       own_(plan.owned_by(ranks.rank())),
-      lane_of_halos_(stream) {
+      lane_of_halos_(stream, plan.shape.looked_at) {
   if (plan.ranks != ranks.count())
     throw std::invalid_argument("a plan for another number of ranks than there are");
   if (plan.slabs() > 1 && plan.least_planes() < plan.rank_halo())
@@ -42,9 +42,10 @@ RankSteps<T>::RankSteps(Stream const& stream, SweepPlan const& plan, NextPass ne
   spare_ = others_than(state_);
   arrays_.resize(static_cast<std::size_t>(plan.shape.arrays));
   auto const halo_bytes = static_cast<std::size_t>(plan.shape.arrays * plan.rank_halo());
-  opened_ =
-      open_gpu_links(ranks, stream, beside_, halo_bytes * plan.widest().shape.plane_bytes(),
-                     plan.parts > 1 || plan.by_stages ? Meanwhile::kernels : Meanwhile::nothing);
+  opened_ = open_gpu_links(ranks, stream, beside_, halo_bytes * plan.widest().shape.plane_bytes(),
+                           plan.parts > 1 || plan.by_stages ? Meanwhile::kernels
+                           : plan.shape.looked_at           ? Meanwhile::look
+                                                            : Meanwhile::nothing);
   for (std::size_t which = 0; which < strip_axes; ++which)
     if (plan.strips[which].are_there()) strips_.emplace_back(stream, plan, which, ranks);
   slabs_.emplace(stream, plan, ranks);
@@ -169,8 +170,7 @@ void RankSteps<T>::make_whole(std::int64_t steps, Pass const& pass) {
     int const some = next_(left);
     left -= some;
     if (std::exchange(begun_, 0) != some) make_planes(stream_, own_for(left), halo, some, pass);
-    state_ = made_anew();
-    spare_ = others_than(state_);
+    move_to(made_anew());
   }
   start_halos();
 }
@@ -208,8 +208,7 @@ void RankSteps<T>::make_by_stages(Pass const& pass) {
   pass(stream_, window);
   if (!has_stages) take_halos();
   halos_there_ = false;
-  state_ = made_anew();
-  spare_ = others_than(state_);
+  move_to(made_anew());
   if (!has_stages) start_halos();
 }
 
@@ -270,8 +269,7 @@ void RankSteps<T>::make_in_parts(Pass const& pass) {
     make_part(part_in_order(place), next, pass);
   halos_there_ = false;
   halos_started_ = true;
-  state_ = next;
-  spare_ = others_than(state_);
+  move_to(next);
   turn_ = 1 - turn_;
 }
 

@@ -145,6 +145,11 @@ class RankSteps final : public WindowSteps<T> {
   Window<T> window_of(Planes const& planes, Planes const& made) const;
   std::vector<std::size_t> made_anew() const;
   std::vector<std::size_t> others_than(std::vector<std::size_t> const& state) const;
+  /// From now on the state is in these buffers.
+  void move_to(std::vector<std::size_t> const& state) {
+    state_ = state;
+    spare_ = others_than(state_);
+  }
   /// Those that have halos: a single step needs none of what it looks at in its own place.
   std::span<std::size_t const> with_halos(std::vector<std::size_t> const& state) const {
     bool const some = plan_.trip_steps == 1 && plan_.shape.looked_beside > 0;

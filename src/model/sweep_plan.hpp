@@ -78,6 +78,7 @@ struct SweepShape {
                       ///< one after the other
   std::size_t value_bytes = 8;
   double values_per_update = 2;  ///< that a step in the device's memory reads and writes at a point
+  bool looked_at = false;        ///< after trips: `WindowSteps::look`
   /// Parts that a pass of `fused_steps` is best made in; 1: it does not make the planes alone that are
   /// wanted.
   int parts = 1;

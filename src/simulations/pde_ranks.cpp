@@ -131,6 +131,15 @@ std::int64_t reach_of_stage(config::RunConfig const& run, equations::Stencil con
   return std::max<std::int64_t>(reach, 1);
 }
 
+/// Whether the limit of the step follows from fields, which are looked at for it.
+bool is_looked_at(config::RunConfig const& run) {
+  if (run.time.adaptive) return false;
+  auto const linearisation = linearisation_of(run);
+  return std::ranges::any_of(linearisation->coefficients(), [&](equations::Term term) {
+    return linearisation->terms().contains(term, equations::Kind::unknown);
+  });
+}
+
 /// Whether what is queued looks at the time, so that steps are made one by one.
 bool looks_at_time(config::RunConfig const& run, equations::Stencil const& stencil,
                    std::vector<Row> const& rows) {
@@ -236,6 +245,7 @@ SlabSteps slab_steps(config::RunConfig const& run, Device const& device,
                                : std::ssize(scheme.stages)) *
                 reach_of_stage(run, stencil, run.grid.dims - 1);
   shape.alike = slopes == nullptr && !is_implicit && !looks_at_time(run, stencil, rows);
+  shape.looked_at = is_looked_at(run);
   shape.values_per_update = 2.0 * components * static_cast<double>(scheme.stages.size());
   auto const lasting = static_cast<int>(stencil.lasting.size());
   shape.scratch = run.ranks * arrays_of_first(rows) +

@@ -30,11 +30,9 @@ inline std::vector<equations::Term> terms_for_extremes(equations::Terms& terms) 
   of.push_back(terms.divide(terms.number(1), u));
   // What follows v: also of what lies beside it and of a value with roundings.
   auto const third = terms.add(terms.number(-0.3), terms.divide(v, terms.number(3)));
-  for (auto const term :
-       {terms.subtract(terms.number(0.7), v), terms.negate(terms.subtract(third, terms.number(9))),
-        terms.multiply(terms.number(-3.3), terms.unknown(1, {-1, 0, 0})), third,
-        terms.subtract(terms.number(1e-3), terms.multiply(terms.number(1.7), terms.add(u, v)))})
-    of.push_back(term);
+  of.push_back(terms.subtract(terms.number(0.7), v));
+  of.push_back(terms.negate(terms.subtract(third, terms.number(9))));
+  of.push_back(terms.multiply(terms.number(-3.3), terms.unknown(1, {-1, 0, 0})));
   return of;
 }
 
