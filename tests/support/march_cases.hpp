@@ -17,6 +17,22 @@
 /// Systems with schemes for passes of several stages and steps.
 namespace gridstride::test {
 
+/// A program of one component that reads these points.
+inline equations::StencilProgram reading(std::vector<std::array<std::int8_t, 3>> const& offsets) {
+  equations::Terms terms;
+  equations::Term sum = terms.number(0);
+  for (auto const& offset : offsets) sum = terms.add(sum, terms.unknown(0, offset));
+  return equations::program_of(terms, std::vector<equations::Term>{sum}, 2);
+}
+
+/// By so many stages of forward Euler, periodic.
+inline system::Marched marched(equations::StencilProgram const& program, int stages = 1) {
+  return {.program = &program,
+          .grid = {.dims = 2, .points = {1024, 1024, 1}},
+          .sides = std::vector<system::SideRules>(program.results.size()),
+          .stages = std::vector<system::PassStage>(static_cast<std::size_t>(stages))};
+}
+
 struct MarchCase {
   std::string name;
   std::vector<equations::Definition> lets;

@@ -14,152 +14,6 @@ namespace {
 
 using system::MarchShape;
 
-/// A program of one component that reads these points.
-equations::StencilProgram reading(std::vector<std::array<std::int8_t, 3>> const& offsets) {
-  equations::Terms terms;
-  equations::Term sum = terms.number(0);
-  for (auto const& offset : offsets) sum = terms.add(sum, terms.unknown(0, offset));
-  return equations::program_of(terms, std::vector<equations::Term>{sum}, 2);
-}
-
-system::Marched marched(equations::StencilProgram const& program, int stages = 1) {
-  return {.program = &program,
-          .grid = {.dims = 2, .points = {1024, 1024, 1}},
-          .sides = std::vector<system::SideRules>(program.results.size()),
-          .stages = std::vector<system::PassStage>(static_cast<std::size_t>(stages))};
-}
-
-TEST(March, LayoutByHand) {
-  // Three points to the left in the row above, one to the right in the row two below.
-  auto const program = reading({{-3, 1, 0}, {1, -2, 0}, {0, 0, 0}});
-  auto what = marched(program);
-  auto const layout = system::layout_of(what, 4, {.steps = 2, .lane_points = 4});
-  EXPECT_EQ(layout.levels, 2);
-  EXPECT_EQ(layout.halo, 8);  // six columns are wrong; a thread has four
-  EXPECT_EQ(layout.stored, 112);
-  EXPECT_EQ(layout.rows_held, (std::vector<int>{5, 5}));
-  // Of the rows of a reach of 2, the newest is that two above.
-  EXPECT_EQ(layout.left, (std::vector<std::vector<int>>{{0}, {3}, {0}, {0}, {0}}));
-  EXPECT_EQ(layout.right, (std::vector<std::vector<int>>{{0}, {0}, {0}, {0}, {1}}));
-}
-
-/// The last stage of rk4 asks for all states of its step: of the first one the row that is four
-/// levels behind.
-TEST(March, StagesKeepRowsForLaterOnes) {
-  auto const program = reading({{0, 1, 0}, {0, -1, 0}});
-  auto what = marched(program, 4);
-  what.stages[3].addends = {{1, 0.25}, {2, 0.5}};
-  auto const layout = system::layout_of(what, 8, {.steps = 2, .lane_points = 2});
-  EXPECT_EQ(layout.levels, 8);
-  EXPECT_EQ(layout.rows_held, (std::vector<int>{5, 4, 3, 3, 5, 4, 3, 3}));
-  EXPECT_EQ(layout.halo, 0);
-}
-
-/// μ of three rows of c, one row below the newest, and ∇²μ of three rows of these; the rate is added
-/// to c two rows below.
-TEST(March, LayoutOfParts) {
-  auto const cases = test::march_cases();
-  auto const phases = std::ranges::find(cases, "Cahn-Hilliard", &test::MarchCase::name);
-  Grid const grid{.dims = 2, .points = {1024, 1024, 1}};
-  auto const program = test::program_of(*phases, grid);
-  auto const what = test::marched_of(*phases, program, grid);
-  auto const layout = system::layout_of(
-      what, 4, {.steps = 2, .lane_points = 4, .parting = system::Parting::operators});
-  EXPECT_EQ(layout.levels, 2);
-  EXPECT_EQ(layout.halo, 4);
-  EXPECT_EQ(layout.lags, (std::vector<int>{1, 2}));
-  EXPECT_EQ(layout.rows_held, (std::vector<int>{3, 3}));
-  EXPECT_EQ(layout.inner_held, (std::vector<int>{3}));
-  std::vector<std::vector<int>> beside(10, {0, 0});
-  beside[1] = {1, 0};      // of c in the middle row for μ
-  beside[5 + 1] = {0, 1};  // of μ for its Laplacian
-  EXPECT_EQ(layout.left, beside);
-  EXPECT_EQ(layout.right, beside);
-  EXPECT_EQ(system::march_shapes(what, 4, 1).front().parting, system::Parting::operators);
-}
-
-/// A difference of rows that is kept takes the place of the oldest row of its state.
-TEST(March, LayoutOfDifferencesOfRows) {
-  auto const cases = test::march_cases();
-  auto const& reaction = *std::ranges::find(cases, "Gray-Scott", &test::MarchCase::name);
-  Grid const grid{.dims = 2, .points = {8192, 8192, 1}};
-  auto const program = test::program_of(reaction, grid);
-  auto what = test::marched_of(reaction, program, grid);
-  auto const shape = system::march_shapes(what, 4, 8).front();
-  EXPECT_EQ(shape.parting, system::Parting::also_rows);
-  auto const layout = system::layout_of(what, 4, shape);
-  EXPECT_EQ(layout.lags, (std::vector<int>{1, 1}));
-  EXPECT_EQ(layout.rows_held, std::vector<int>(8, 2));
-  EXPECT_EQ(layout.inner_held, (std::vector<int>{2, 2}));
-  // Not in float64, where sides ask for all rows, and in short chunks.
-  EXPECT_EQ(system::march_shapes(what, 8, 8).front().parting, system::Parting::none);
-  what.sides[0][1] = {system::SideRule{.wraps = false}, system::SideRule{.wraps = false}};
-  EXPECT_EQ(system::march_shapes(what, 4, 8).front().parting, system::Parting::none);
-  what.sides[0] = {};
-  what.grid.points = {2048, 2048, 1};
-  EXPECT_EQ(system::march_shapes(what, 4, 8).front().parting, system::Parting::none);
-}
-
-/// Level l makes no row that is asked for before turn 2·(l + 1)·reach of a chunk: the second one in its fifth.
-TEST(March, FirstTurnsOfAChunk) {
-  auto const cases = test::march_cases();
-  auto const& reaction = *std::ranges::find(cases, "Gray-Scott", &test::MarchCase::name);
-  Grid const grid{.dims = 2, .points = {1024, 1024, 1}};
-  auto const program = test::program_of(reaction, grid);
-  auto what = test::marched_of(reaction, program, grid);
-  EXPECT_EQ(system::layout_of(what, 4, {.steps = 4}).early_turns, 4);
-  EXPECT_EQ(system::layout_of(what, 4, {.steps = 2}).early_turns, 0);
-  what.sides[0][0] = {system::SideRule{.wraps = false}, system::SideRule{.wraps = false}};
-  EXPECT_EQ(system::layout_of(what, 4, {.steps = 4}).early_turns, 0);
-  auto const of_one = reading({{0, 2, 0}, {0, -1, 0}});
-  EXPECT_EQ(system::layout_of(marched(of_one), 4, {.steps = 4}).early_turns, 0);
-}
-
-/// Beside sides of y the whole program comes after the parts: it takes five rows of c, and where one
-/// is beyond, its columns of any other.
-TEST(March, PartsBesideSides) {
-  auto const cases = test::march_cases();
-  auto const phases = std::ranges::find(cases, "Cahn-Hilliard", &test::MarchCase::name);
-  Grid const grid{.dims = 2, .points = {1024, 1024, 1}};
-  auto const program = test::program_of(*phases, grid);
-  auto what = test::marched_of(*phases, program, grid);
-  EXPECT_EQ(system::march_programs(what, system::Parting::operators, 4).size(), 2U);
-  what.sides[0][1] = {system::SideRule{.wraps = false}, system::SideRule{.wraps = false}};
-  auto const programs = system::march_programs(what, system::Parting::operators, 4);
-  ASSERT_EQ(programs.size(), 3U);
-  EXPECT_EQ(programs[2].program.code.size(), program.code.size());
-  EXPECT_EQ(system::march_programs(what, system::Parting::none, 4).size(), 1U);
-  auto const layout = system::layout_of(
-      what, 4, {.steps = 2, .lane_points = 4, .parting = system::Parting::operators});
-  EXPECT_EQ(layout.lags, (std::vector<int>{1, 2, 2}));
-  EXPECT_EQ(layout.rows_held, (std::vector<int>{5, 5}));
-  EXPECT_EQ(layout.inner_held, (std::vector<int>{3}));
-  std::vector<std::vector<int>> beside(15, {0, 0});
-  beside[1] = {1, 0};
-  beside[5 + 1] = {0, 1};
-  std::fill(beside.begin() + 10, beside.end(), std::vector{2, 0});
-  EXPECT_EQ(layout.left, beside);
-  EXPECT_EQ(layout.right, beside);
-  EXPECT_EQ(system::march_shapes(what, 4, 1).front().parting, system::Parting::operators);
-}
-
-/// A stage that mixes in its own input needs the row of it that it adds to, even where its parts
-/// look at newer ones alone.
-TEST(March, PartsAtPointsKeepTheRowOfTheStage) {
-  Grid const grid{.dims = 2, .points = {64, 64, 1}};
-  test::MarchCase const one = {"a pointwise operator",
-                               {{"f", {"(u^3 - u)*exp(-u^2) + sin(u)*cos(3*u)*u"}}},
-                               {test::rate("u", "laplace(f)")},
-                               "rk4",
-                               1};
-  auto const program = test::program_of(one, grid);
-  auto const what = test::marched_of(one, program, grid);
-  auto const layout = system::layout_of(what, 4, {.parting = system::Parting::operators});
-  EXPECT_EQ(layout.lags, (std::vector<int>{0, 1}));
-  EXPECT_EQ(layout.rows_held, (std::vector<int>{5, 4, 3, 2}));
-  EXPECT_EQ(layout.inner_held, (std::vector<int>{3}));
-}
-
 TEST(March, ShapesAreFit) {
   for (auto const& one : test::march_cases())
     for (int const bytes : {4, 8}) {
@@ -186,10 +40,10 @@ TEST(March, ShapesAreFit) {
 
 /// Lines that are no multiple of 16 bytes are loaded in shorter vectors.
 TEST(March, VectorsDivideLines) {
-  auto const program = reading({{0, 0, 0}});
+  auto const program = test::reading({{0, 0, 0}});
   for (auto const& [points, expected] :
        std::vector<std::pair<std::int64_t, int>>{{8192, 4}, {8190, 2}, {8189, 1}}) {
-    auto what = marched(program);
+    auto what = test::marched(program);
     what.grid.points = {points, 8192, 1};
     for (auto const& shape : system::march_shapes(what, 4, 8))
       EXPECT_EQ(shape.vector_points, expected) << points;
@@ -198,8 +52,8 @@ TEST(March, VectorsDivideLines) {
 
 /// Strips and chunks hold every point once.
 TEST(March, CutsHoldEveryPoint) {
-  auto const program = reading({{-1, 0, 0}, {1, 0, 0}, {0, 1, 0}});
-  auto const what = marched(program);
+  auto const program = test::reading({{-1, 0, 0}, {1, 0, 0}, {0, 1, 0}});
+  auto const what = test::marched(program);
   for (MarchShape const& shape : system::march_shapes(what, 4, 8)) {
     auto const layout = system::layout_of(what, 4, shape);
     for (std::int64_t const columns : {1, 7, 112, 113, 8192})
@@ -218,9 +72,9 @@ TEST(March, CutsHoldEveryPoint) {
 /// A grid with many points gives each scheduler the warps that it can hold; one with few gives it one
 /// warp with few rows, since what two share is done no sooner.
 TEST(March, CutsForTheMachine) {
-  auto const program = reading({{-1, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, -1, 0}});
+  auto const program = test::reading({{-1, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, -1, 0}});
   auto const cut_of = [&](std::int64_t points, int lane_points) {
-    auto what = marched(program);
+    auto what = test::marched(program);
     what.grid.points = {points, points, 1};
     system::MarchShape const shape = {.steps = 4, .lane_points = lane_points, .turns = 4};
     return system::cut_for_march(what.grid, shape, system::layout_of(what, 4, shape), {528, 3});
@@ -273,30 +127,30 @@ TEST(March, PartsOfLinesEndBetweenThreads) {
 }
 
 TEST(March, RefusesWhatItDoesNotTake) {
-  auto const program = reading({{-1, 0, 0}, {1, 0, 0}});
-  EXPECT_EQ(system::march_refusal(marched(program)), "");
-  auto what = marched(program);
+  auto const program = test::reading({{-1, 0, 0}, {1, 0, 0}});
+  EXPECT_EQ(system::march_refusal(test::marched(program)), "");
+  auto what = test::marched(program);
   what.grid.dims = 3;
   EXPECT_EQ(system::march_refusal(what), "'march' takes grids in 1D and 2D, not in 3D");
-  what = marched(program);
+  what = test::marched(program);
   what.sides_change = true;
   EXPECT_EQ(system::march_refusal(what), "'march' takes sides whose values do not follow the time");
-  what = marched(program);
+  what = test::marched(program);
   what.sides.clear();
   EXPECT_EQ(system::march_refusal(what), "'march' takes a rate for each field");
-  what = marched(program);
+  what = test::marched(program);
   what.sides[0][0] = {system::SideRule{.wraps = false}, system::SideRule{.wraps = false}};
   EXPECT_EQ(system::march_refusal(what), "");
   what.grid.points[0] = 1;
   EXPECT_EQ(system::march_refusal(what), "'march' takes 2 points or more along x");
-  EXPECT_EQ(system::march_refusal(marched(program, 5)),
+  EXPECT_EQ(system::march_refusal(test::marched(program, 5)),
             "'march' takes schemes of at most four stages");
   auto random = program;
   random.code.front().kind = equations::Kind::uniform;
-  EXPECT_EQ(system::march_refusal(marched(random)),
+  EXPECT_EQ(system::march_refusal(test::marched(random)),
             "'march' takes equations of fields, coordinates and the time alone");
-  auto const far = reading({{-16, 0, 0}, {0, 16, 0}});
-  EXPECT_EQ(system::march_refusal(marched(far, 4)),
+  auto const far = test::reading({{-16, 0, 0}, {0, 16, 0}});
+  EXPECT_EQ(system::march_refusal(test::marched(far, 4)),
             "'march' keeps some rows of 4 stages of 1 fields in registers, which these equations "
             "are too many or reach too far for");
 }
@@ -315,11 +169,11 @@ TEST(March, LongProgramsDoNotMarchByDefault) {
     }
     return equations::program_of(terms, std::vector<equations::Term>{sum}, 2);
   };
-  EXPECT_TRUE(system::marches_by_default(marched(of_length(512, {0}))));
-  EXPECT_FALSE(system::marches_by_default(marched(of_length(513, {0}))));
-  EXPECT_EQ(system::march_refusal(marched(of_length(513, {0}))), "");
-  EXPECT_TRUE(system::marches_by_default(marched(of_length(400, {-1, 0, 1}))));
-  auto what = marched(of_length(1, {0}));
+  EXPECT_TRUE(system::marches_by_default(test::marched(of_length(512, {0}))));
+  EXPECT_FALSE(system::marches_by_default(test::marched(of_length(513, {0}))));
+  EXPECT_EQ(system::march_refusal(test::marched(of_length(513, {0}))), "");
+  EXPECT_TRUE(system::marches_by_default(test::marched(of_length(400, {-1, 0, 1}))));
+  auto what = test::marched(of_length(1, {0}));
   what.grid.dims = 3;
   EXPECT_FALSE(system::marches_by_default(what));
 }
@@ -375,8 +229,8 @@ TEST(March, RulesOfARun) {
 
 /// Where x has sides, the first and the last strip have a thread beyond them, and store up to them.
 TEST(March, CutsAtSidesHoldEveryPoint) {
-  auto const program = reading({{-1, 0, 0}, {1, 0, 0}, {0, 1, 0}});
-  auto what = marched(program);
+  auto const program = test::reading({{-1, 0, 0}, {1, 0, 0}, {0, 1, 0}});
+  auto what = test::marched(program);
   what.sides[0][0] = {mirrors, mirrors};
   MarchShape const shape = {.steps = 3, .lane_points = 2};
   auto const layout = system::layout_of(what, 4, shape);
@@ -394,7 +248,7 @@ TEST(March, CutsAtSidesHoldEveryPoint) {
 
 /// No side lies between two columns of a thread, and whole strips may end at sides anyhow.
 TEST(March, ThreadsEndAtSides) {
-  auto const program = reading({{-1, 0, 0}, {1, 0, 0}});
+  auto const program = test::reading({{-1, 0, 0}, {1, 0, 0}});
   constexpr system::SideRule turns = {.sign = -1};
   for (auto const& [points, mirroring, turning] :
        std::vector<std::tuple<std::int64_t, int, int>>{{1024, 4, 4},
@@ -404,28 +258,13 @@ TEST(March, ThreadsEndAtSides) {
                                                        {127, 2, 1},
                                                        {62, 2, 2},
                                                        {61, 1, 1}}) {
-    auto what = marched(program);
+    auto what = test::marched(program);
     what.grid.points = {points, 1 << 20, 1};
     what.sides[0][0] = {mirrors, mirrors};
     EXPECT_EQ(system::march_shapes(what, 4, 1).front().lane_points, mirroring) << points;
     what.sides[0][0] = {turns, turns};
     EXPECT_EQ(system::march_shapes(what, 4, 1).front().lane_points, turning) << points;
   }
-}
-
-/// Beyond a side of y, a mixed derivative takes the columns beside of the row itself, too.
-TEST(March, MirrorsNeedColumnsOfOtherRows) {
-  auto const program = reading({{-1, 1, 0}, {2, -1, 0}});
-  auto what = marched(program);
-  using Columns = std::vector<std::vector<int>>;
-  EXPECT_EQ(system::layout_of(what, 4, {}).left, (Columns{{1}, {0}, {0}}));
-  what.sides[0][1] = {mirrors, mirrors};
-  auto const layout = system::layout_of(what, 4, {});
-  EXPECT_EQ(layout.left, (Columns{{1}, {1}, {1}}));
-  EXPECT_EQ(layout.right, (Columns{{2}, {2}, {2}}));
-  auto const star = reading({{-1, 0, 0}, {0, 1, 0}, {0, -1, 0}});
-  what.program = &star;
-  EXPECT_EQ(system::layout_of(what, 4, {}).left, (Columns{{0}, {1}, {0}}));
 }
 
 TEST(March, StagesOfSchemes) {
@@ -456,8 +295,8 @@ TEST(March, PassesGoBetweenTwoBuffers) {
 
 /// What should be fastest comes first: what moves more than it computes takes several steps.
 TEST(March, LongPassesWhereMemoryBinds) {
-  auto const light = reading({{-1, 0, 0}, {1, 0, 0}});
-  EXPECT_GT(system::march_shapes(marched(light), 4, 8).front().steps, 1);
+  auto const light = test::reading({{-1, 0, 0}, {1, 0, 0}});
+  EXPECT_GT(system::march_shapes(test::marched(light), 4, 8).front().steps, 1);
   Grid const grid{.dims = 2, .points = {8192, 8192, 1}};
   auto const cases = test::march_cases();
   auto const waves = std::ranges::find(cases, "Schroedinger", &test::MarchCase::name);
