@@ -51,8 +51,9 @@ bool is_zero(config::Formula const& formula) {
 /// Whether steps of what has the other sign are those of the fields with the other sign: planes beyond the
 /// ends of the axis, which ranks make steps of, too, have it.
 bool turns_with_fields(config::RunConfig const& run) {
-  auto const turned = turned_around(run);
+  auto turned = turned_around(run);
   auto const stencil = stencil_of(run);
+  turned.resize(turned.size() + stencil.lasting.size(), 0);
   int const dims = run.grid.dims;
   std::size_t place = 0;
   auto const follow = [&](equations::StencilProgram const& program) {

@@ -128,6 +128,8 @@ class Systems(Shared):
         self.assert_shared(pde({"u": "0.01*laplace(u) + d_dx(u) + u - u^3"}, grid={"points": 101},
                                boundary={"x": "antiperiodic"}, initial={"u": "cos(3*x)"},
                                time={"end": 0.02, "scheme": "euler"}), (5,))
+        self.assert_shared(pde({"u": "div((0.02 + 0.01*sin(2*pi*x))*grad(u))"}, grid={"points": 101},
+                               boundary={"x": "antiperiodic"}, initial={"u": "cos(pi*x)"}), (3,))
         self.assert_shared(pde(
             {"u": "laplace(u) - sin(u)"}, fields={"u": {"order": 2}}, initial={"u": "cos(3*z)*x", "u_t": "y"},
             boundary={"x": "periodic", "y": "antiperiodic", "z": "antiperiodic"},
