@@ -158,12 +158,14 @@ LinearExtremes linear_extremes(ModalSystem const& system, Grid const& grid, int 
         symbols.each_eigenvalue(mode, [&](Complex const& one) {
           found.longest_step = std::min(found.longest_step, limit_of(one, region));
           growth = std::max(growth, one.real());
+          found.largest = std::max(found.largest, std::abs(one));
         });
       }
     std::scoped_lock const lock(guard);
     all.longest_step = std::min(all.longest_step, found.longest_step);
     all.growth_of_short = std::max(all.growth_of_short, found.growth_of_short);
     all.growth_of_long = std::max(all.growth_of_long, found.growth_of_long);
+    all.largest = std::max(all.largest, found.largest);
   };
   using Look = decltype(look);
   share_out(static_cast<std::int64_t>(symbols.count(1) * symbols.count(2)), host_threads(),
@@ -183,7 +185,9 @@ double modal_step(config::RunConfig const& run) {
   };
   // As much more than half the wave number makes of a square.
   constexpr double most_growth = 1.5;
-  if (found.growth_of_short > 0 &&
+  // Of eigenvalues that a matrix has several times, beside the largest one.
+  constexpr double rounding = 1e-6;
+  if (found.growth_of_short > rounding * found.largest &&
       found.growth_of_short > most_growth * std::max(found.growth_of_long, 0.0))
     refuse(run.location("equations"),
            fmt::format("the shortest waves of the grid grow fastest, by {:.4g} 1/s, and faster "

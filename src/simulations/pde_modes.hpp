@@ -57,6 +57,7 @@ struct LinearExtremes {
   /// than half of the largest, and of the others.
   double growth_of_short = -std::numeric_limits<double>::infinity();
   double growth_of_long = -std::numeric_limits<double>::infinity();
+  double largest = 0;  ///< magnitude of an eigenvalue (1/s)
 };
 /// `degree` is that of the explicit scheme.
 LinearExtremes linear_extremes(equations::ModalSystem const& system, Grid const& grid, int degree);

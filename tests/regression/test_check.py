@@ -77,6 +77,11 @@ class Refusals(support.Case):
         for runs in ({"u": "sin(2*pi*x)*laplace(u)"}, {"u": "-(1 + u)*laplace(v)", "v": "laplace(u)"},
                      {"u": "-(1 + u)*laplace(u) - laplace(laplace(u))"}):
             self.call("check", self.write("case.yaml", case(16, 16, runs, {"scheme": "rk4"})))
+        # In modes, where the matrix of a mode has the eigenvalue 0 but for rounding.
+        self.call("check", self.write("case.yaml", case(
+            [12, 13, 13], [1, 1, 1], {"u": "laplace(u)", "v": "d2_dxdz(u) - v^3", "w": "laplace(w)"},
+            {"scheme": "imex_bdf2", "step": 0.01}, space={"derivatives": "spectral"},
+            boundary={"x": "periodic", "y": "periodic", "z": "periodic"})))
 
     def test_grids_that_have_too_many_points_to_look_at(self):
         grid = {"points": [14, 14 * 10**12]}
