@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "core/error.hpp"
 #include "expression/lexer.hpp"
@@ -54,7 +53,8 @@ void declare_event(Visitor& visitor, EventOptions& event) {
                {.minimum = 1, .maximum = most_times}, event.at);
   for (std::size_t i = 0; i < event.at.size(); ++i)
     for (std::size_t j = 0; j < i; ++j)
-      if (std::abs(event.at[i] - event.at[j]) <= time_rounding(event.at[i]))
+      if (auto const [first, last] = std::minmax(event.at[i], event.at[j]);
+          last <= first + time_rounding(first))
         visitor.fault(fmt::format("at.{}", i), fmt::format("{} s is given twice", event.at[i]));
   visitor.named<SourceText>(
       {.name = "set",
