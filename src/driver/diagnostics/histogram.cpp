@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
+#include <utility>
 
 #include "config/visitor.hpp"
 #include "core/buffer.hpp"
 #include "core/text.hpp"
-#include "driver/diagnostics/interval.hpp"
 #include "driver/diagnostics/kind.hpp"
 #include "kernels/histogram/histogram.hpp"
 #include "model/histogram_edges.hpp"
@@ -75,13 +74,15 @@ std::vector<io::HistogramInfo> histograms(config::RunOptions const& run, Field c
   return infos;
 }
 
-/// The range of a histogram of values from `minimum` to `maximum`.
+/// The edges for values from `minimum` to `maximum`; none where T does not tell any apart.
 template <class T>
-Interval<T> range_for(T minimum, T maximum, std::int64_t bins) {
-  if (divisible<T>({minimum, maximum}, bins)) return {minimum, maximum};
+std::vector<T> edges_for(T minimum, T maximum, std::int64_t bins) {
+  auto edges = histogram_edges<T>(minimum, maximum, bins);
+  if (rise(edges)) return edges;
   T const told_apart = std::abs(minimum) * std::numeric_limits<T>::epsilon() * static_cast<T>(bins);
   T const half = std::max(static_cast<T>(0.5), told_apart);
-  return {minimum - half, maximum + half};
+  edges = histogram_edges<T>(minimum - half, maximum + half, bins);
+  return rise(edges) ? edges : std::vector<T>{};
 }
 
 /// One read of the field for each histogram.
@@ -93,16 +94,7 @@ class HistogramFinder final : public FieldFinder<T> {
     auto const infos = histograms(run, field);
     for (HistogramOptions const* options : asked_for<HistogramOptions>(run, field)) {
       auto const size = static_cast<std::size_t>(options->bins);
-      Bins bins{infos[bins_.size()].name, *options, {}, {stream, MemorySpace::pinned, size}};
-      if (!options->range.empty()) {
-        auto edges = histogram_edges<T>(options->range[0], options->range[1], options->bins);
-        // Bins are half-open, but the last one holds its upper edge.
-        edges.back() = std::nextafter(edges.back(), std::numeric_limits<T>::infinity());
-        bins.edges = {stream, MemorySpace::device, edges.size()};
-        copy_async(bins.edges.span(), edges, stream);
-        stream.synchronize();
-      }
-      bins_.push_back(std::move(bins));
+      bins_.push_back({infos[bins_.size()].name, *options, {stream, MemorySpace::pinned, size}});
     }
   }
 
@@ -115,7 +107,6 @@ class HistogramFinder final : public FieldFinder<T> {
   struct Bins {
     std::string name;
     HistogramOptions options;
-    Buffer<T> edges;              ///< in device memory, where the range is given
     Buffer<std::int64_t> counts;  ///< in pinned memory, what the device found
   };
 
@@ -127,31 +118,28 @@ class HistogramFinder final : public FieldFinder<T> {
 
 template <class T>
 io::Histogram HistogramFinder<T>::count(Bins& bins, FieldLook<T> const& look) const {
-  auto const& [name, options, edges, found] = bins;
+  auto const& [name, options, found] = bins;
   auto const& [field, values, stream, moments] = look;
   std::size_t const size = found.size();
   io::Histogram result{name, std::vector<std::int64_t>(size), {}};
-  Buffer<std::int64_t> counts(stream, MemorySpace::device, size);
-  if (!options.range.empty()) {
-    auto const told = histogram_edges<T>(options.range[0], options.range[1], options.bins);
-    result.edges.assign(told.begin(), told.end());
-    histogram::count_edges<T>(stream, values, edges.span(), counts.span(), variant_);
-  } else {
-    auto const range = range_for(moments.minimum, moments.maximum, options.bins);
-    if (!divisible(range, options.bins)) {
-      result.edges.assign(size + 1, std::numeric_limits<double>::quiet_NaN());
-      return result;
-    }
-    result.edges = histogram_edges<double>(range.lower, range.upper, options.bins);
-    histogram::count_even<T>(stream, values, range.lower, range.upper, counts.span(), variant_);
+  auto edges = options.range.empty()
+                   ? edges_for(moments.minimum, moments.maximum, options.bins)
+                   : histogram_edges<T>(options.range[0], options.range[1], options.bins);
+  if (edges.empty()) {
+    result.edges.assign(size + 1, std::numeric_limits<double>::quiet_NaN());
+    return result;
   }
+  result.edges.assign(edges.begin(), edges.end());
+  // Bins are half-open, but the last one holds its upper edge.
+  edges.back() = std::nextafter(edges.back(), std::numeric_limits<T>::infinity());
+  Buffer<T> on_device(stream, MemorySpace::device, edges.size());
+  Buffer<std::int64_t> counts(stream, MemorySpace::device, size);
+  copy_async(on_device.span(), std::span<T const>(edges), stream);
+  histogram::count_even_edges<T>(stream, values, std::as_const(on_device).span(), edges.front(),
+                                 edges.back(), counts.span(), variant_);
   copy_async(bins.counts.span(), counts.span(), stream);
   stream.synchronize();
   std::ranges::copy(found.span(), result.counts.begin());
-  // Half-open bins over the field's own range leave out its greatest value alone.
-  if (options.range.empty())
-    result.counts.back() +=
-        field.grid.size() - std::reduce(result.counts.begin(), result.counts.end());
   return result;
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <utility>
 
 #include "config/visitor.hpp"
 #include "core/buffer.hpp"
@@ -12,6 +13,7 @@
 #include "driver/diagnostics/kind.hpp"
 #include "kernels/histogram/bins.hpp"
 #include "kernels/histogram/histogram.hpp"
+#include "kernels/histogram/order_statistics.hpp"
 #include "kernels/scan/scan.hpp"
 
 namespace gridstride {
@@ -112,7 +114,8 @@ std::int64_t rank_of(double q, std::int64_t size) {
   return std::clamp<std::int64_t>(static_cast<std::int64_t>(rank), 1, size);
 }
 
-/// One read of the field for all quantiles, and one for each bin that a quantile lies in.
+/// One read of the field for all quantiles, and one for each bin that a quantile lies in. Where even
+/// bins cannot tell its values apart, some reads for all quantiles.
 template <class T>
 class QuantilesFinder final : public FieldFinder<T> {
  public:
@@ -127,6 +130,7 @@ class QuantilesFinder final : public FieldFinder<T> {
 
  private:
   void cumulate(FieldLook<T> const& look, Interval<T> const& range);
+  void count_through(FieldLook<T> const& look, std::vector<double>& found);
 
   std::string histogram_variant_, scan_variant_;
   std::vector<double> fractions_;
@@ -145,16 +149,36 @@ void QuantilesFinder<T>::cumulate(FieldLook<T> const& look, Interval<T> const& r
   look.stream.synchronize();
 }
 
+/// The values themselves, whatever the range is.
+template <class T>
+void QuantilesFinder<T>::count_through(FieldLook<T> const& look, std::vector<double>& found) {
+  std::int64_t const size = look.field.grid.size();
+  std::vector<std::int64_t> ranks;
+  for (double const q : fractions_) ranks.push_back(rank_of(q, size) - 1);
+  histogram::OrderStatistics<T> statistics(std::move(ranks), size, look.moments.minimum,
+                                           look.moments.maximum);
+  Buffer<T> edges(look.stream, MemorySpace::device, histogram::max_bins + 1);
+  Buffer<std::int64_t> counts(look.stream, MemorySpace::device, histogram::max_bins);
+  while (!statistics.done()) {
+    auto const between = statistics.edges();
+    std::size_t const bins = between.size() - 1;
+    copy_async(edges.span().first(between.size()), between, look.stream);
+    histogram::count_edges<T>(look.stream, look.values,
+                              std::as_const(edges).span().first(between.size()),
+                              counts.span().first(bins), histogram_variant_);
+    copy_async(cumulated_.span().first(bins), std::as_const(counts).span().first(bins),
+               look.stream);
+    look.stream.synchronize();
+    statistics.narrow(cumulated_.span().first(bins));
+  }
+  for (T const value : statistics.values()) found.push_back(static_cast<double>(value));
+}
+
 template <class T>
 void QuantilesFinder<T>::collect(FieldLook<T> const& look, std::vector<double>& found,
                                  std::vector<io::Histogram>&) {
   Interval<T> const range{look.moments.minimum, look.moments.maximum};
-  if (!divisible(range, histogram::max_bins)) {
-    bool const overflows = !std::isfinite(range.upper - range.lower);
-    found.insert(found.end(), fractions_.size(),
-                 overflows ? std::numeric_limits<double>::quiet_NaN() : range.lower);
-    return;
-  }
+  if (!divisible(range, histogram::max_bins)) return count_through(look, found);
   cumulate(look, range);
   std::vector<std::int64_t> const coarse(cumulated_.data(), cumulated_.data() + cumulated_.size());
   std::int64_t refined = -1;

@@ -4,6 +4,7 @@
 #include "support/diagnostics_cases.hpp"
 #include "support/diagnostics_runs.hpp"
 #include "support/formula_diagnostics_cases.hpp"
+#include "support/histogram_edges_cases.hpp"
 
 namespace gridstride {
 namespace {
@@ -52,6 +53,10 @@ TYPED_TEST(DiagnosticsHost, HistogramsByHand) { test::expect_histograms_by_hand<
 TYPED_TEST(DiagnosticsHost, SeveralHistograms) { test::expect_several_histograms<TypeParam>(cpu); }
 
 TYPED_TEST(DiagnosticsHost, EdgesAreExact) { test::expect_edges_to_be_exact<TypeParam>(cpu); }
+
+TYPED_TEST(DiagnosticsHost, OwnEdgesAreExact) {
+  test::expect_own_edges_to_be_exact<TypeParam>(cpu);
+}
 
 TYPED_TEST(DiagnosticsHost, HistogramsOfOddRanges) {
   test::expect_histograms_of_odd_ranges<TypeParam>(cpu);

@@ -3,6 +3,7 @@
 #include "support/diagnostics_cases.hpp"
 #include "support/diagnostics_runs.hpp"
 #include "support/formula_diagnostics_cases.hpp"
+#include "support/histogram_edges_cases.hpp"
 #include "unit/gpu/gpu.hpp"
 
 namespace gridstride {
@@ -37,6 +38,8 @@ TYPED_TEST(DiagnosticsGpu, SeveralHistograms) { test::expect_several_histograms<
 TYPED_TEST(DiagnosticsGpu, HistogramsByHand) { test::expect_histograms_by_hand<TypeParam>(gpu); }
 
 TYPED_TEST(DiagnosticsGpu, EdgesAreExact) { test::expect_edges_to_be_exact<TypeParam>(gpu); }
+
+TYPED_TEST(DiagnosticsGpu, OwnEdgesAreExact) { test::expect_own_edges_to_be_exact<TypeParam>(gpu); }
 
 TYPED_TEST(DiagnosticsGpu, HistogramsOfOddRanges) {
   test::expect_histograms_of_odd_ranges<TypeParam>(gpu);
