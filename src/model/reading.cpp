@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <stdexcept>
@@ -171,6 +172,19 @@ std::vector<double> read_numbers(config::FieldSource const& source, Inputs const
   return values;
 }
 
+namespace {
+
+/// What a number at a place adds to a checksum (the last steps of Steele's SplitMix64).
+std::uint64_t mixed(std::int64_t place, double number) {
+  auto x = static_cast<std::uint64_t>(place) * 0x9e3779b97f4a7c15U ^
+           std::bit_cast<std::uint64_t>(number + 0.0);  // −0 is 0
+  x = (x ^ x >> 30U) * 0xbf58476d1ce4e5b9U;
+  x = (x ^ x >> 27U) * 0x94d049bb133111ebU;
+  return x ^ x >> 31U;
+}
+
+}  // namespace
+
 LargestNumber find_largest(config::FieldSource const& source, Inputs const& inputs,
                            std::function<bool(double)> const& accepts) {
   auto const numbers = inputs.open(source);
@@ -178,6 +192,7 @@ LargestNumber find_largest(config::FieldSource const& source, Inputs const& inpu
   auto const order = numbers->order();
   struct Found {
     double largest = 0;
+    std::uint64_t checksum = 0;
     std::int64_t non_finite = convert::all_finite, refused = convert::all_finite;
     std::vector<double> values;
   };
@@ -187,7 +202,7 @@ LargestNumber find_largest(config::FieldSource const& source, Inputs const& inpu
   std::vector<Slab> slabs;
   for (Lane& lane : pipeline.lanes()) slabs.emplace_back(lane.stream(), parts.most_bytes());
   auto const look = [&](Lane& lane, std::int64_t part) {
-    auto& [largest, non_finite, refused, values] = found[lane.index()];
+    auto& [largest, checksum, non_finite, refused, values] = found[lane.index()];
     auto const bytes = slabs[lane.index()].template host<std::byte>(parts.bytes(part));
     parts.read(part, bytes.data());
     values.resize(static_cast<std::size_t>(parts.size(part)));
@@ -198,6 +213,7 @@ LargestNumber find_largest(config::FieldSource const& source, Inputs const& inpu
       std::int64_t const stored = parts.first(part) + static_cast<std::int64_t>(i);
       std::int64_t const place = order ? order->place(stored) : stored;
       if (place < 0) continue;
+      checksum += mixed(place, values[i]);
       if (!std::isfinite(values[i]))
         non_finite = std::min(non_finite, place);
       else if (!accepts(values[i]))
@@ -210,12 +226,13 @@ LargestNumber find_largest(config::FieldSource const& source, Inputs const& inpu
   Found all;
   for (Found const& lane : found) {
     all.largest = std::max(all.largest, lane.largest);
+    all.checksum += lane.checksum;
     all.non_finite = std::min(all.non_finite, lane.non_finite);
     all.refused = std::min(all.refused, lane.refused);
   }
   require_sound(source, inputs, *numbers, all.non_finite);
-  if (all.refused == convert::all_finite) return {all.largest, -1, 0};
-  return {all.largest, all.refused, number_at(*numbers, all.refused)};
+  if (all.refused == convert::all_finite) return {all.largest, -1, 0, all.checksum};
+  return {all.largest, all.refused, number_at(*numbers, all.refused), all.checksum};
 }
 
 void note_reading(MemoryForecast& forecast, config::FieldSource const& source, std::size_t values) {

@@ -28,8 +28,9 @@ std::vector<double> read_numbers(config::FieldSource const& source, Inputs const
 
 struct LargestNumber {
   double magnitude = 0;
-  std::int64_t refused = -1;  ///< the least place of a number that `accepts` does not take
-  double value = 0;           ///< it
+  std::int64_t refused = -1;   ///< the least place of a number that `accepts` does not take
+  double value = 0;            ///< it
+  std::uint64_t checksum = 0;  ///< of all numbers and their places
 };
 
 /// The largest |number| of a file; `accepts` is called by several threads. Throws as above.

@@ -80,8 +80,8 @@ GRIDSTRIDE_INSTANTIATE(float)
 GRIDSTRIDE_INSTANTIATE(double)
 
 double largest_magnitude(config::RunConfig const& run, config::FieldSource const& source,
-                         Inputs const& inputs, Grid const& grid, double time,
-                         Demand const& demand) {
+                         Inputs const& inputs, Grid const& grid, double time, Demand const& demand,
+                         std::uint64_t* checksum) {
   double largest = 0;
   auto const refuse = [&](double value, Grid const& part, std::int64_t place) {
     throw ConfigError(
@@ -100,6 +100,7 @@ double largest_magnitude(config::RunConfig const& run, config::FieldSource const
         find_largest(source, inputs, [&](double value) { return demand(value).empty(); });
     if (found.refused >= 0) refuse(found.value, grid, found.refused);
     largest = found.magnitude;
+    if (checksum != nullptr) *checksum = found.checksum;
   } else if (is_constant(source)) {
     double const value = source.formula.expression.evaluate(0);
     look(grid, std::span(&value, 1));

@@ -58,9 +58,11 @@ std::int64_t first_non_finite(Stream& stream, std::span<T const> values, std::st
 using Demand = std::function<std::string_view(double)>;
 
 /// The largest |value| at the points of a grid at a time, computed on the host. Throws
-/// `ConfigError`, with the place, for the first value that does not meet the demand.
+/// `ConfigError`, with the place, for the first value that does not meet the demand. `checksum`
+/// becomes that of a file's values.
 double largest_magnitude(config::RunConfig const& run, config::FieldSource const& source,
-                         Inputs const& inputs, Grid const& grid, double time, Demand const& demand);
+                         Inputs const& inputs, Grid const& grid, double time, Demand const& demand,
+                         std::uint64_t* checksum = nullptr);
 
 /// What is wrong with a dataset's shape where it is to hold a value, or the components of a vector,
 /// for each point of the run's grid; empty if nothing.

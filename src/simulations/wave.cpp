@@ -54,9 +54,11 @@ class Wave final : public TimeStepping<T> {
   void save(CheckpointSink& sink) const override {
     Base::save(sink);
     sink.put_real("step_before", step_before_);
+    wave::save_speed(run_, sink);
   }
   void load(CheckpointSource const& source) override {
     Base::load(source);
+    wave::require_same_speed(run_, source);
     step_before_ = source.get_real("step_before");
   }
 
@@ -65,6 +67,7 @@ class Wave final : public TimeStepping<T> {
        std::optional<SweepPlan> const& plan)
       : Base(run, stream, inputs, rows_of(run, stream.device(), plan),
              equal_steps(wave::shared_time_step(run, inputs))),
+        run_(run),
         chosen_(wave::chosen_for<T>(run, stream.device())),
         ricker_(stream_, wave::ricker_terms(run, inputs), grid_, own_points(run, plan)),
         changes_(state_.changes() || !wave::parameters_of(run).ricker.empty()),
@@ -213,6 +216,7 @@ class Wave final : public TimeStepping<T> {
     return arrays_.now == before_.buffer(0) ? 1 : chosen_.fused_steps;
   }
 
+  config::RunConfig const& run_;
   star::Chosen<T> chosen_;
   wave::PointSources<T> ricker_;
   bool changes_;  // something from step to step

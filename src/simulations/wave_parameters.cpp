@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "config/file_source.hpp"
@@ -185,12 +187,33 @@ std::vector<Problem> problems(config::RunConfig const& run, Inputs const& inputs
 
 double largest_speed(config::RunConfig const& run, Inputs const& inputs) {
   auto const& parameters = parameters_of(run);
-  if (!parameters.found_speed)
-    parameters.found_speed = largest_magnitude(
-        run, parameters.speed, inputs, run.grid, 0, [](double value) -> std::string_view {
-          return value >= 0 && std::isfinite(value) ? "" : "a speed is not negative";
-        });
+  if (parameters.found_speed) return *parameters.found_speed;
+  std::uint64_t checksum = 0;
+  parameters.found_speed = largest_magnitude(
+      run, parameters.speed, inputs, run.grid, 0,
+      [](double value) -> std::string_view {
+        return value >= 0 && std::isfinite(value) ? "" : "a speed is not negative";
+      },
+      &checksum);
+  if (!parameters.speed.file.empty()) parameters.speed_checksum = checksum;
   return *parameters.found_speed;
+}
+
+void save_speed(config::RunConfig const& run, CheckpointSink& sink) {
+  if (auto const checksum = parameters_of(run).speed_checksum)
+    sink.put_integer("speed", std::bit_cast<std::int64_t>(*checksum));
+}
+
+void require_same_speed(config::RunConfig const& run, CheckpointSource const& source) {
+  auto const& [speed, checksum] =
+      std::tie(parameters_of(run).speed, parameters_of(run).speed_checksum);
+  if (speed.file.empty() || !source.contains("speed")) return;
+  auto const stored = std::bit_cast<std::uint64_t>(source.get_integer("speed"));
+  if (checksum.value_or(stored) != stored)
+    throw ConfigError({run.problem(
+        speed.location, fmt::format("{} holds other values than when the checkpoint was made; "
+                                    "start anew without it",
+                                    describe(speed)))});
 }
 
 std::vector<Row> rows(config::RunConfig const& run, Backend backend) {

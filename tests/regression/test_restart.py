@@ -6,6 +6,7 @@ import os
 import resource
 import shutil
 import signal
+import struct
 
 import support
 from support import BAD_INPUT, DOES_NOT_HOLD, FAILED, SIGINT_STOP, SIGTERM_STOP, heat, wait_for
@@ -362,6 +363,23 @@ class Checkpoints(support.Case):
                 self.refuse(r"the checkpoint outputs/case/case_\d+\.checkpoint belongs to another "
                             r"problem \(.*" + change if "boundary" not in setting else change,
                             "--set", setting, code=BAD_INPUT)
+
+    def test_of_a_file_with_other_values(self):
+        def speeds(kind, values):
+            (self.directory / "speed.raw").write_bytes(struct.pack(f"<17{kind}", *values))
+
+        values = [1 + i / 16 for i in range(17)]
+        wave = {"simulation": "wave", "device": "cpu", "grid": {"points": 17}, "initial": {"u": "x"},
+                "parameters": {"speed": {"file": "speed.raw", "type": "float64", "shape": [17]}},
+                "time": {"end": 1}, "checkpoint": {"every": {"count": 2}}}
+        speeds("d", values)
+        self.file = self.write("case.yaml", wave)
+        self.call("run", self.file, "--quiet", "--overwrite")
+        speeds("d", values[::-1])
+        self.refuse(r"case\.yaml:\d+:\d+: parameters\.speed: .*speed\.raw holds other values than "
+                    r"when the checkpoint was made; start anew without it", code=BAD_INPUT)
+        speeds("d", values)
+        self.call("run", self.file, "--quiet", "--restart", "--set", "time.end=2")
 
     def test_of_a_later_time_than_the_end(self):
         for options in ([], [self.checkpoints()[0]]):
