@@ -1,7 +1,9 @@
 #include "kernels/multigrid/multigrid.hpp"
 
+#include <cmath>
 #include <map>
 #include <memory>
+#include <numbers>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,8 +19,8 @@ namespace of_multigrid {
 struct Case {
   std::string_view operation;
   int dims;
-  bool fields;         ///< a is an array: of ones,
-  double inside = 1;   ///< but for a box
+  bool fields;         ///< a is an array,
+  double inside = 1;   ///< of ones but for a box, or smooth where that has 1
   double stretch = 1;  ///< of the spacing along the second axis
 };
 
@@ -50,16 +52,21 @@ struct Solvers {
   std::map<std::string, multigrid::Solver<T>, std::less<>> of = {};
 };
 
-/// A box of a third of each side, elsewhere 1.
+/// A box of a third of each side, elsewhere 1; or 1 + 0.8·sin 2πx·sin 2πy ….
 template <class T, Case const& of>
 void fill_field(Stream& stream, Grid const& grid, std::span<T> field) {
   std::vector<T> values(field.size(), T{1});
   for (std::size_t p = 0; p < values.size(); ++p) {
     auto const at = grid.indices(static_cast<std::int64_t>(p));
     bool in_box = true;
-    for (std::size_t i = 0; i < static_cast<std::size_t>(of.dims); ++i)
+    double waves = 1;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(of.dims); ++i) {
       in_box = in_box && 3 * at[i] > grid.points[i] && 3 * at[i] < 2 * grid.points[i];
-    if (in_box) values[p] = static_cast<T>(of.inside);
+      waves *= std::sin(2 * std::numbers::pi * static_cast<double>(at[i]) /
+                        static_cast<double>(grid.points[i] - 1));
+    }
+    if (of.inside == 1) values[p] = static_cast<T>(1 + 0.8 * waves);
+    if (of.inside != 1 && in_box) values[p] = static_cast<T>(of.inside);
   }
   copy_async(field, std::span<T const>(values), stream);
   stream.synchronize();
