@@ -1,12 +1,12 @@
 // Relaxation and residuals of large levels whose equations are stored, in 2D and 3D: as in cuda_march.cu a thread has a column of strips along the last axis, of 16 bytes of a colour's half
 // row each.
 //
-// Faces come to most of the bytes: three a point, of which a colour needs all. Along the column those
-// behind a plane are those before the next one, where the points of the other parity want them: a strip
-// of them is loaded once, for both.
+// Faces come to most of the bytes: three a point, of which a colour needs all; a in their place to a third
+// of that (stored_strips.cuh).
 
 #include "kernels/multigrid/columns.cuh"
 #include "kernels/multigrid/march.cuh"
+#include "kernels/multigrid/stored_strips.cuh"
 #include "kernels/support/launch.cuh"
 
 namespace gridstride::multigrid {
@@ -16,38 +16,13 @@ namespace {
 /// With `_first` the first colour's u is not stored, but f over the diagonal, as u begins from 0.
 enum class Does { begin, overdo, overdo_first, relax, relax_first, keep_residual };
 
-/// What is stored at the points of a strip, of both parities.
-template <class S>
-struct Stored8 {
-  static constexpr int size = 2 * vector_width<S>;
-  float at[size];
-
-  __device__ static Stored8 load(Coefficient const* source) {
-    std::uint32_t pairs[size / 2];
-    if constexpr (size == 8) {
-      uint4 const v = __ldg(reinterpret_cast<uint4 const*>(source));
-      pairs[0] = v.x, pairs[1] = v.y, pairs[2] = v.z, pairs[3] = v.w;
-    } else {
-      uint2 const v = __ldg(reinterpret_cast<uint2 const*>(source));
-      pairs[0] = v.x, pairs[1] = v.y;
-    }
-    Stored8 result;
-#pragma unroll
-    for (int pair = 0; pair < size / 2; ++pair) {
-      result.at[2 * pair] = __uint_as_float(pairs[pair] << 16);
-      result.at[2 * pair + 1] = __uint_as_float(pairs[pair] & 0xffff0000u);
-    }
-    return result;
-  }
-};
-
 /// Whether there is a point beside another one.
 __device__ inline bool has_beside(int at, int step, int count, bool periodic) {
   int const next = at + step;
   return periodic || (next >= 0 && next < count);
 }
 
-template <Does does, bool volume, class S>
+template <Does does, bool volume, class Strips, class S>
 __global__ void __launch_bounds__(threads_of_columns, 2)
     stored_kernel(__grid_constant__ Level<S> const level, int colour, S first_over, Axes axes,
                   int piece) {
@@ -92,17 +67,9 @@ __global__ void __launch_bounds__(threads_of_columns, 2)
   int const below_at = (beside(j, -1, m, level.periodic[axes.across]) - j) * over_across + first,
             above_at = (beside(j, 1, m, level.periodic[axes.across]) - j) * over_across + first;
 
-  // Faces of the row, of a plane on the next one's side of what lies between.
-  auto const face_row = [&](int axis) {
-    return level.face[axis] + level.face_place(axis, 2 * first, volume ? j : 0, 0);
-  };
-  Coefficient const* const along_faces = face_row(axes.along);
-  Coefficient const* const row_faces = face_row(0);
-  Coefficient const* const across_faces = volume ? face_row(axes.across) : nullptr;
+  Strips strips(level, axes, first, j, column.first);
   std::int64_t const mass_place = level.mass_place(2 * first, volume ? j : 0, 0);
-  int const to_row = level.line;  // from a face across to the next one
-  std::int64_t const face_plane = level.face_stride(axes.along);
-  std::int64_t const across_plane = std::int64_t{level.line} * (level.count[1] + 1);
+  std::int64_t const mass_plane = level.face_stride(axes.along);
 
   Strip<S> before{}, here{};
   if constexpr (does != Does::begin) {
@@ -111,21 +78,12 @@ __global__ void __launch_bounds__(threads_of_columns, 2)
           load_other(other + std::int64_t{beside(column.first, -1, p, wraps)} * over_along + first);
     here = load_other(other + std::int64_t{column.first} * over_along + first);
   }
-  auto along_before = Stored8<S>::load(along_faces + column.first * face_plane);
   for (int k = column.first; k < column.last; ++k) {
     bool const odd = ((colour + j + k) & 1) != 0;
     std::int64_t const plane = std::int64_t{k} * over_along;
-    auto const along_behind = Stored8<S>::load(along_faces + (k + 1) * face_plane);
-    Coefficient const* const faces = row_faces + k * face_plane;
-    auto const in_row = Stored8<S>::load(faces);
-    float const row_end = faces[2 * width];
-    Stored8<S> across_before{}, across_behind{};
-    if constexpr (volume) {
-      across_before = Stored8<S>::load(across_faces + k * across_plane);
-      across_behind = Stored8<S>::load(across_faces + k * across_plane + to_row);
-    }
+    strips.load(k);
     Stored8<S> mass{};
-    if (level.mass != nullptr) mass = Stored8<S>::load(level.mass + mass_place + k * face_plane);
+    if (level.mass != nullptr) mass = Stored8<S>::load(level.mass + mass_place + k * mass_plane);
     Strip<S> const f = load_strip(rights + plane);
     Strip<S> u{}, below{}, above{}, behind{}, result;
     S side = 0, closing = 0;
@@ -148,13 +106,11 @@ __global__ void __launch_bounds__(threads_of_columns, 2)
       constexpr int is_odd = number.value;
 #pragma unroll
       for (int v = 0; v < width; ++v) {
-        constexpr int last = 2 * width - 1;
         int const o = 2 * v + is_odd;
-        S const lower = in_row.at[o], upper = o < last ? in_row.at[(o + 1) % (last + 1)] : row_end;
-        S const lower_across = across_before.at[o], upper_across = across_behind.at[o];
-        S const lower_along = along_before.at[o], upper_along = along_behind.at[o];
+        auto const [lower, upper, lower_across, upper_across, lower_along, upper_along] =
+            strips.template faces<is_odd>(v);
         S const diagonal = (lower + upper) + (lower_across + upper_across) +
-                           (lower_along + upper_along) + S{mass.at[o]};
+                           (lower_along + upper_along) + S{mass.at(o)};
         if constexpr (does == Does::begin) {
           result.at[v] = diagonal == 0 ? S{0} : level.over * quotient(f.at[v], diagonal);
         } else {
@@ -168,7 +124,7 @@ __global__ void __launch_bounds__(threads_of_columns, 2)
               (lower * (on_left - from) + upper * (on_right - from)) +
               (lower_across * (below.at[v] - from) + upper_across * (above.at[v] - from)) +
               (lower_along * (before.at[v] - from) + upper_along * (behind.at[v] - from)) -
-              S{mass.at[o]} * from;
+              S{mass.at(o)} * from;
           S const left = f.at[v] + drawn;
           S const over = overdoes ? level.over : S{1};
           result.at[v] = does == Does::keep_residual ? left
@@ -185,15 +141,16 @@ __global__ void __launch_bounds__(threads_of_columns, 2)
     *reinterpret_cast<Strip<S>*>(results + plane) = result;
     before = here;
     here = behind;
-    along_before = along_behind;
+    strips.go_on();
   }
 }
 
 template <Does does, class S>
 void launch(Stream& stream, Level<S> const& level, int colour, S first_over = 1) {
   Axes const axes = axes_of(level);
-  auto* const kernel =
-      level.count[2] > 1 ? stored_kernel<does, true, S> : stored_kernel<does, false, S>;
+  auto* const kernel = level.field != nullptr ? stored_kernel<does, true, FieldStrips<S>, S>
+                       : level.count[2] > 1   ? stored_kernel<does, true, FaceStrips<true, S>, S>
+                                              : stored_kernel<does, false, FaceStrips<false, S>, S>;
   auto const columns =
       Columns::of(level.half / vector_width<S>, level.count[axes.across], level.count[axes.along])
           .fitted(stream, kernel, level.count[axes.along]);

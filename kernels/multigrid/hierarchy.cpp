@@ -209,7 +209,7 @@ void Hierarchy<S>::keep(Stream& stream, Stored<S> const& from, int dims, bool re
   KeepEquations<S> step{from, level, {}, {}};
   std::int64_t const rows = std::int64_t{level.count[1]} * level.count[2];
   if (reacts) level.mass = step.mass = zeros(stream, stored_, rows * level.line);
-  for (int axis = 0; axis < dims; ++axis) {
+  for (int axis = 0; axis < dims && level.field == nullptr; ++axis) {
     std::int64_t const more = axis == 0 ? 0 : rows / level.count[axis];
     level.face[axis] = step.face[axis] = zeros(stream, stored_, (rows + more) * level.line);
   }
@@ -221,10 +221,40 @@ void Hierarchy<S>::keep(Stream& stream, Stored<S> const& from, int dims, bool re
 }
 
 template <class S>
+template <class T>
+void Hierarchy<S>::keep_field(Stream& stream, poisson::Equation<T> const& equation, double scale,
+                              SharedEquations<S>* shared) {
+  auto const a = poisson::operator_of(equation);
+  auto& level = levels_[0];
+  Coefficient* const field = zeros(stream, stored_, level.field_size());
+  level.field = field;
+  for (int axis = 0; axis < 3; ++axis)
+    level.of_axis[axis] = static_cast<S>(a.weight[axis] / a.weight[0]);
+  Level<S> const own = shared != nullptr ? shared->own(level) : level;
+  each(stream, KeepField<T, S>{a, own, field + (own.field - field), a.weight[0] * scale});
+  if (shared != nullptr) shared->complete_field(stream, level, field);
+}
+
+template <class S>
 void Hierarchy<S>::keep_exactly(OwnStored<S> found, Level<S>& level) {
   for (int axis = 0; axis < 3; ++axis) level.exact_face[axis] = found.view.face[axis];
   level.exact_mass = found.view.mass;
   exact_ = std::move(found.arrays);
+}
+
+/// Whether the finest level has a in the place of faces: where a is an array, and each face lies between
+/// two of its values, in volumes that are larger than what one block has.
+template <class T>
+bool goes_by_field(poisson::Equation<T> const& equation, Levels const& plan) {
+  if (equation.grid.dims != 3 || equation.diffusivities == nullptr || plan.changes.empty())
+    return false;
+  std::int64_t points = 1;
+  for (std::size_t i = 0; i < 3; ++i) {
+    points *= plan.axes[0][i].unknowns();
+    for (SideKind const side : equation.sides[i])
+      if (side != SideKind::dirichlet && side != SideKind::periodic) return false;
+  }
+  return points > most_small;
 }
 
 /// The finest level's faces and masses, and from each level to the next one axis after the other. Of
@@ -246,6 +276,8 @@ void Hierarchy<S>::store(Stream& stream, poisson::Equation<T> const& equation, L
   each(stream, StoreEquations<T, S>{poisson::operator_of(equation),
                                     shared ? shared->own(0, now.view) : now.view, scale});
   if (shared) shared->complete(stream, 0, now.view);
+  if (goes_by_field(equation, plan) && levels_[0].by_columns)
+    keep_field(stream, equation, scale, shared ? &*shared : nullptr);
   for (std::size_t l = 0;; ++l) {
     auto& level = levels_[l];
     keep(stream, now.view, dims, reacts, level);

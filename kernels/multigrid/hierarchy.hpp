@@ -13,6 +13,9 @@
 /// The levels of an equation in device memory. For the family's own files only.
 namespace gridstride::multigrid {
 
+template <class S>
+class SharedEquations;
+
 /// Places for the points of a colour in a row of so many: those of large levels are a multiple of
 /// four, so that rows begin at multiples of 16 bytes.
 int places_of_half(int points, std::int64_t of_level);
@@ -64,7 +67,11 @@ class Hierarchy {
   template <class T>
   void store(Stream& stream, poisson::Equation<T> const& equation, Levels const& plan, double scale,
              Shares const* shares);
+  /// Of a level that has a in the place of faces, no faces.
   void keep(Stream& stream, Stored<S> const& from, int dims, bool reacts, Level<S>& level);
+  template <class T>
+  void keep_field(Stream& stream, poisson::Equation<T> const& equation, double scale,
+                  SharedEquations<S>* shared);
   void keep_exactly(OwnStored<S> found, Level<S>& level);
   void find_modes(Stream& stream, Levels const& plan, double diffusivity, int along);
   void invert(Stream& stream, Levels const& plan, bool singular);

@@ -61,7 +61,8 @@ struct TransferView {
 /// Values (u, f, r) lie colour by colour: first the points with i + j + k even, then the others, each
 /// row by row, so that relaxation of a colour reads and writes whole lines of memory. What is stored
 /// of the equations lies point by point, in rows of `line` places, of which those behind the last face
-/// hold 0.
+/// hold 0. In the place of faces a level may have a itself, of a third of their size, where each face is a
+/// number of its axis times the sum of a on both sides.
 template <class S>
 struct Level {
   int number;  ///< of the levels, the finest has 0
@@ -82,6 +83,8 @@ struct Level {
   S const *lower[3], *upper[3], *sum[3];
   S reaction;
   Coefficient const *face[3], *mass;  ///< the latter null: 0
+  Coefficient const* field;  ///< a, also of what lies beside the points; null: faces are stored
+  S of_axis[3];              ///< what a face is of the sum of a on both sides
   /// 1/diagonal at the places of the first colour, 0 where that is 0: where a GPU goes by columns, else null.
   S const* reciprocal;
   int line;
@@ -92,7 +95,10 @@ struct Level {
   Weight const* weight[3];
   S *u, *f, *r;
 
-  GRIDSTRIDE_HOST_DEVICE bool is_stored() const { return face[0] != nullptr; }
+  GRIDSTRIDE_HOST_DEVICE bool is_stored() const { return face[0] != nullptr || field != nullptr; }
+  GRIDSTRIDE_HOST_DEVICE bool has_faces(int axis) const {
+    return face[axis] != nullptr || field != nullptr;
+  }
   GRIDSTRIDE_HOST_DEVICE bool has_seam() const { return seam[0] || seam[1] || seam[2]; }
   GRIDSTRIDE_HOST_DEVICE std::int64_t size() const {
     return std::int64_t{count[0]} * count[1] * count[2];
@@ -112,6 +118,15 @@ struct Level {
   GRIDSTRIDE_HOST_DEVICE std::int64_t face_stride(int axis) const {
     return axis == 0 ? 1 : axis == 1 ? line : std::int64_t{line} * count[1];
   }
+  /// Of a at a point, or a step beside one. The place before a row is the last one of the row before.
+  GRIDSTRIDE_HOST_DEVICE std::int64_t field_place(int i, int j, int k) const {
+    return before_field + ((k + 1) * (std::int64_t{count[1]} + 2) + (j + 1)) * line + i;
+  }
+  GRIDSTRIDE_HOST_DEVICE std::int64_t field_stride(int axis) const {
+    return axis == 0 ? 1 : axis == 1 ? line : std::int64_t{line} * (count[1] + 2);
+  }
+  static constexpr int before_field = 8;
+  std::int64_t field_size() const { return field_place(0, -1, count[2] + 1); }
   /// Among all of them, row by row.
   GRIDSTRIDE_HOST_DEVICE std::int64_t point(int i, int j, int k) const {
     return (std::int64_t{k} * count[1] + j) * count[0] + i;
@@ -196,9 +211,16 @@ GRIDSTRIDE_HOST_DEVICE Row<S> row_of(Level<S> const& level, int const (&at)[3]) 
   S sum = 0;
   for (int axis = 0; axis < 3; ++axis) {
     Coefficient const* const face = level.face[axis];
-    std::int64_t const place = level.face_place(axis, at[0], at[1], at[2]);
-    row.lower[axis] = face == nullptr ? S{0} : S{float{face[place]}};
-    row.upper[axis] = face == nullptr ? S{0} : S{float{face[place + level.face_stride(axis)]}};
+    if (level.field != nullptr) {
+      Coefficient const* const a = level.field + level.field_place(at[0], at[1], at[2]);
+      std::int64_t const stride = level.field_stride(axis);
+      row.lower[axis] = level.of_axis[axis] * (S{float{*a}} + S{float{a[-stride]}});
+      row.upper[axis] = level.of_axis[axis] * (S{float{*a}} + S{float{a[stride]}});
+    } else {
+      std::int64_t const place = level.face_place(axis, at[0], at[1], at[2]);
+      row.lower[axis] = face == nullptr ? S{0} : S{float{face[place]}};
+      row.upper[axis] = face == nullptr ? S{0} : S{float{face[place + level.face_stride(axis)]}};
+    }
     sum += row.lower[axis] + row.upper[axis];
   }
   row.diagonal = sum;
@@ -308,7 +330,7 @@ GRIDSTRIDE_HOST_DEVICE S drawn(Level<S> const& level, S const* u, Row<S> const& 
   S const own = u[level.place(at[0], at[1], at[2])];
   S sum = 0;
   for (int axis = 0; axis < 3; ++axis) {
-    if (level.face[axis] == nullptr) continue;
+    if (!level.has_faces(axis)) continue;
     int const count = level.count[axis];
     int below[3] = {at[0], at[1], at[2]}, above[3] = {at[0], at[1], at[2]};
     --below[axis], ++above[axis];

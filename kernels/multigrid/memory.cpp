@@ -50,7 +50,7 @@ class Part {
   }
   /// The same while equations are made.
   std::size_t sent_equations(Levels const& plan) const {
-    return pieces_bytes(plan, faces_more, [&](int x, int y, std::int64_t) {
+    return pieces_bytes(plan, equations_more, [&](int x, int y, std::int64_t) {
       return equation_values(x, y, shares_->axis);
     });
   }

@@ -230,6 +230,29 @@ struct AddCorrection {
   }
 };
 
+/// a of a level's points, and of those a step beside them, times `scale`.
+template <class T, class S>
+struct KeepField {
+  poisson::Operator<T> a;
+  Level<S> level;
+  Coefficient* field;
+  double scale;
+  GRIDSTRIDE_HOST_DEVICE Extent extent() const {
+    return {level.count[0] + 2, level.count[1] + 2, level.count[2] + 2};
+  }
+  GRIDSTRIDE_HOST_DEVICE void operator()(int x, int y, int z) const {
+    int const at[3] = {x - 1, y - 1, z - 1};
+    std::int64_t place = 0;
+    for (int axis = 0; axis < 3; ++axis) {
+      int const count = level.count[axis];
+      int const here = level.periodic[axis] ? (at[axis] + count) % count : at[axis];
+      place += (a.first[axis] + here) * a.stride[axis];
+    }
+    field[level.field_place(at[0], at[1], at[2])] =
+        Coefficient(static_cast<float>(a.diffusivities[place] * scale));
+  }
+};
+
 /// Those of the whole grid along the slowest axis.
 struct Planes {
   int axis, count;

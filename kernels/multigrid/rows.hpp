@@ -143,6 +143,7 @@ void find(Stream& stream, Step const& step, Found* largest) {
   EACH(GiveSolution<float>)                            \
   EACH(GiveSolution<double>)                           \
   GRIDSTRIDE_MULTIGRID_PAIR(EACH, BeginResidual)       \
+  GRIDSTRIDE_MULTIGRID_PAIR(EACH, KeepField)           \
   GRIDSTRIDE_MULTIGRID_PAIR(EACH, StoreEquations)      \
   GRIDSTRIDE_MULTIGRID_PAIR(EACH, TakeRight)           \
   GRIDSTRIDE_MULTIGRID_PAIR(FIND, TakeResidual)

@@ -10,7 +10,9 @@ namespace gridstride::multigrid {
 std::int64_t equation_values(int x, int y, int slowest) {
   std::int64_t const n = x, m = slowest == 2 ? y : 1;
   // Masses, and faces along x, the slowest axis and the other one.
-  return 2 * n * m + (n + 1) * m + (slowest == 2 ? n * (m + 1) : 0);
+  std::int64_t const equations = 2 * n * m + (n + 1) * m + (slowest == 2 ? n * (m + 1) : 0);
+  // Of half the size of a number at most, in rows as a level has them.
+  return std::max(equations, slowest == 2 ? (n + 15) * (m + 2) / 2 + 1 : 0);
 }
 
 namespace {
@@ -29,7 +31,7 @@ RankPieces ways_for(Stream const& stream, RankPlanes const& planes, Shares const
   std::vector<std::int64_t> values;
   for (std::size_t l = 0; l < shares.cuts.size(); ++l)
     values.push_back(equation_values(levels[l].count[0], levels[l].count[1], shares.axis));
-  auto const [beside, all] = sent_bytes(shares, values, sizeof(S), faces_more);
+  auto const [beside, all] = sent_bytes(shares, values, sizeof(S), equations_more);
   return {planes, stream, std::max(beside, sizeof(S)), all};
 }
 
@@ -100,6 +102,34 @@ void SharedEquations<S>::complete(Stream& stream, std::size_t level,
           side + (first - before) * plane, static_cast<std::size_t>((end - first) * plane))));
     return both;
   });
+}
+
+template <class S>
+Level<S> SharedEquations<S>::own(Level<S> const& finest) const {
+  Window const window = shares_.window(0, rank_);
+  return planes_of(finest, shares_.axis, window.own_first - window.first, window.own());
+}
+
+template <class S>
+void SharedEquations<S>::complete_field(Stream& stream, Level<S> const& finest,
+                                        Coefficient* field) {
+  std::int64_t const plane = finest.field_stride(2);
+  int const before = shares_.window(0, rank_).first;
+  auto const pieces = [&](int first, int end) {
+    return RankPieces::Pieces{
+        std::as_writable_bytes(std::span(field + finest.field_place(0, -1, first - before),
+                                         static_cast<std::size_t>((end - first) * plane)))};
+  };
+  if (shares_.is_cut(0))
+    return exchange(stream, 0, [&](int first, int end, bool) { return pieces(first, end); });
+  // With what lies beside the first plane of all and the last one.
+  std::vector<RankPieces::Pieces> of_ranks;
+  for (int rank = 0; rank < shares_.ranks(); ++rank) {
+    Window const theirs = shares_.window(0, rank);
+    of_ranks.push_back(pieces(theirs.own_first - (theirs.own_first == 0 ? 1 : 0),
+                              theirs.own_end + (theirs.own_end == shares_.all(0) ? 1 : 0)));
+  }
+  ways_.gather(stream, of_ranks);
 }
 
 template <class S>

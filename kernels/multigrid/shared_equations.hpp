@@ -14,10 +14,12 @@
 /// would be made from. Of the first level that is not cut all ranks have all.
 namespace gridstride::multigrid {
 
-/// Numbers of the equations in a plane of so many unknowns by so many, of a plane's rows by one.
+/// Numbers of the equations in a plane of so many unknowns by so many, of a plane's rows by one; or of a
+/// field that takes as much memory as more.
 std::int64_t equation_values(int x, int y, int slowest);
-/// Planes have as many faces between them and at both ends: for `sent_bytes`.
-constexpr int faces_more = 1;
+/// Planes have one face more between them and at both ends, and a field lies beside them too: for
+/// `sent_bytes`.
+constexpr int equations_more = 2;
 
 template <class S>
 class SharedEquations {
@@ -33,6 +35,9 @@ class SharedEquations {
   /// The same of the weights of a level that is cut, which a rank has of its own planes: what they are
   /// found from lies beside.
   void complete(Stream& stream, std::size_t level, StoreWeights<S> const& weights);
+  /// The same of the finest level's field, of which a rank has its own planes and a step beside them.
+  Level<S> own(Level<S> const& finest) const;
+  void complete_field(Stream& stream, Level<S> const& finest, Coefficient* field);
 
  private:
   RankPieces::Pieces pieces(std::size_t level, Stored<S> const& held, int first, int end,

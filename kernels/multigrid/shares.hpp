@@ -98,6 +98,7 @@ Level<S> planes_of(Level<S> level, int axis, int first, int count) {
   for (int of = 0; of < 3; ++of)
     if (level.face[of] != nullptr) level.face[of] += first * stored_plane(level, axis, of);
   if (level.mass != nullptr) level.mass += first * stored_plane(level, axis, axis);
+  if (level.field != nullptr) level.field += first * level.field_stride(axis);
   return level;
 }
 
