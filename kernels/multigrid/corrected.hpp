@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "core/graph.hpp"
+#include "kernels/multigrid/beside_chain.hpp"
 #include "kernels/multigrid/hierarchy.hpp"
 #include "kernels/multigrid/multigrid.hpp"
 #include "kernels/multigrid/progress.hpp"
@@ -49,10 +50,10 @@ bool has_fields(poisson::Equation<T> const& equation) {
 }
 
 /// The first level with so few unknowns that two visits in a row cost little. What a jump encloses is a
-/// few points wide there, and one leaves much.
+/// few points wide there, and one leaves much. Of volumes they may be as many as one block of a GPU has.
 inline std::size_t first_of_few(Levels const& plan) {
-  constexpr std::int64_t few = 400;
-  auto const has_few = [](std::array<Axis, 3> const& axes) {
+  std::int64_t const few = plan.axes.front()[2].unknowns() > 1 ? most_small_stored : 400;
+  auto const has_few = [few](std::array<Axis, 3> const& axes) {
     std::int64_t unknowns = 1;
     for (Axis const& axis : axes) unknowns *= axis.unknowns();
     return unknowns < few;
@@ -108,6 +109,9 @@ class Corrected final : public SolverBody<T> {
     bool const is_whole = shares_ && !shares_->is_cut(0);
     if (stream.backend() == Backend::cuda && can_march(finest) && !options.conjugates && !is_whole)
       other_ = {stream, MemorySpace::device, held};
+    defers_ = options.conjugates && stream.backend() == Backend::cuda && can_march_stored(finest) &&
+              unknowns_[0] * unknowns_[1] * unknowns_[2] >= much;
+    if (defers_ && !shares_) beside_ = std::make_unique<BesideChain>(stream);
     if (options.relaxation != Relaxation::none)
       next_ = Graph::capture(stream, [this, &stream] { sweep(stream, sweeps_at_once); });
     else if (!shares_ || !shares_->is_cut(0))
@@ -152,6 +156,8 @@ class Corrected final : public SolverBody<T> {
   TakeResidual<T, S> residual_step(double const* solution, T const* right, double unit,
                                    double shift) const;
   static constexpr int sweeps_at_once = 16;
+  /// Unknowns of which each pass takes longer than the host.
+  static constexpr std::int64_t much = 1 << 20;
 
   Cycle kind_of(bool is_first) const {
     return !is_first && options_.cycle == Cycle::full ? Cycle::v : options_.cycle;
@@ -171,7 +177,8 @@ class Corrected final : public SolverBody<T> {
   Graph captured(Stream& stream, CycleWork<S> const& work) const {
     return Graph::capture(stream, [&stream, cycle = cycle_, work] { cycle(stream, work); });
   }
-  void capture_cycles(Stream& stream) {
+  void capture_cycles(Stream& given) {
+    Stream& stream = beside_ ? beside_->chain() : given;
     first_ = captured(stream, work_of(kind_of(true)));
     next_ = captured(stream, work_of(kind_of(false)));
   }
@@ -213,6 +220,12 @@ class Corrected final : public SolverBody<T> {
   /// `AddCorrection` does.
   void correct(Stream& stream, std::span<double> solution, TakeResidual<T, S> const& residual,
                Found* found);
+  /// As long as there is something left: directions by cycles, by which u goes.
+  void go_along_directions(Stream& stream, std::span<double> u, TakeResidual<T, S> const& residual,
+                           Progress& progress);
+  /// As many cycles; returns where u is.
+  double const* go_by_cycles(Stream& stream, std::span<double> u,
+                             TakeResidual<T, S> const& residual, bool from_u, Progress& progress);
   /// u goes as far along the direction that the finest level gives as is best, and finds the same.
   void advance(Stream& stream, std::span<double> solution, TakeResidual<T, S> const& residual,
                bool is_first, Found* found);
@@ -294,174 +307,11 @@ class Corrected final : public SolverBody<T> {
   std::size_t twice_ = ~std::size_t{0};  // the first level that is visited twice
   Graph first_, next_;
   std::array<Graph, 3> visits_;
+  /// Whether what u has come to may be known a direction late; and where that goes beside the others.
+  bool defers_ = false;
+  std::unique_ptr<BesideChain> beside_;
 };
 
-template <class T, class S>
-int Corrected<T, S>::find_correction(Stream& stream, int before) const {
-  if (options_.relaxation == Relaxation::none) {
-    if (shares_ && shares_->is_cut(0))
-      share_cycle(stream, kind_of(before == 0));
-    else
-      (before == 0 ? first_ : next_).launch(stream);
-    return 1;
-  }
-  int const sweeps = std::min(sweeps_at_once, options_.most_cycles - before);
-  if (sweeps == sweeps_at_once)
-    next_.launch(stream);
-  else
-    sweep(stream, sweeps);
-  return sweeps;
-}
-
-template <class T, class S>
-void Corrected<T, S>::correct(Stream& stream, std::span<double> u,
-                              TakeResidual<T, S> const& residual, Found* found) {
-  double* const solution = poisson::at_places(equation_, u.data());
-  find(stream, AddCorrection<S>{finest(), places(), solution, scale_ / residual.scale}, found + 1);
-  complete(stream, u);
-  find(stream, residual, found);
-}
-
-template <class T, class S>
-void Corrected<T, S>::advance(Stream& stream, std::span<double> u,
-                              TakeResidual<T, S> const& residual, bool is_first, Found* found) {
-  auto const finest = this->finest();
-  double* const solution = poisson::at_places(equation_, u.data());
-  S* const p = poisson::at_places(equation_, direction_.data());
-  S* const q = poisson::at_places(equation_, product_.data());
-  Along const* const along = along_directions_.data();
-  if (is_first)
-    zero_async(along_directions_.span(), stream);
-  else
-    find_along(stream, SumAlongBefore<T, S>{a_, finest, q}, Finds::beta);
-  each(stream, TakeDirection<T, S>{a_, finest, p, is_first ? nullptr : along});
-  complete(stream, direction_.span());
-  find_along(stream, ApplyToDirection<T, S>{a_, finest, p, q, scale_}, Finds::alpha);
-  double const unit = residual.scale;
-  Advance<S> const step{points_of(finest), places(), p, solution, scale_ / unit, along};
-  if (carries_)
-    return find(stream, AdvanceWithResidual<T, S>{a_, finest, step, q, 1 / unit}, found);
-  find(stream, step, found + 1);
-  complete(stream, u);
-  find(stream, residual, found);
-}
-
-template <class T, class S>
-void Corrected<T, S>::settle(Stream& stream, double const* u, double* solution) {
-  Extent const points = points_of(finest());
-  if (u == nullptr)
-    find(stream, Begin<double>{points, places(), solution, nullptr, solution}, found_.data());
-  else if (u != solution)
-    each(stream, Round<double>{points, places(), u, solution});
-}
-
-template <class T, class S>
-TakeResidual<T, S> Corrected<T, S>::residual_step(double const* solution, T const* right,
-                                                  double unit, double shift) const {
-  TakeResidual<T, S> step{a_, finest(), solution, right, unit, shift, {}, {}};
-  for (std::size_t i = 0; i < 3 && couplings_.size() > 0; ++i) {
-    step.lower[i] = couplings_.data() + first_of_[i];
-    step.upper[i] = step.lower[i] + unknowns_[i];
-  }
-  if (shares_ && couplings_.size() > 0) {
-    auto const slowest = static_cast<std::size_t>(shares_->axis);
-    step.lower[slowest] += shared_->first_own();
-    step.upper[slowest] += shared_->first_own();
-    step.before = shared_->has_beside(0) ? 1 : 0;
-    step.behind = shared_->has_beside(1) ? 1 : 0;
-  }
-  return step;
-}
-
-template <class T, class S>
-Outcome Corrected<T, S>::solve(Stream& stream, std::span<T const> right, std::span<T> u,
-                               bool from_u) {
-  if (shared_) shared_->go_on(stream);
-  std::span<double> const solved = kept(u);
-  double* const solution = poisson::at_places(equation_, solved.data());
-  T const* const f = poisson::at_places(equation_, right.data());
-  auto const finest = this->finest();
-  Extent const points = points_of(finest);
-  bool const renews = other_.size() > 0;
-  zero_async(found_.span(), stream);
-  // From 0 there is nothing to be written where the first correction goes to an array that has not
-  // been looked at.
-  find(stream,
-       Begin<T>{points, places(), f, from_u ? poisson::at_places(equation_, u.data()) : nullptr,
-                renews && !from_u ? nullptr : solution},
-       found_.data());
-  if (from_u || !renews) complete(stream, solved);
-  double const largest = number(take_found(stream, 1)[0].first);
-  Progress progress(options_, largest, rounding_);
-  // To wait for a cycle costs a GPU as much as a small one; directions are few and long, and modes of
-  // the grid itself leave nothing.
-  bool const looks_late = stream.backend() == Backend::cuda && !options_.conjugates &&
-                          options_.relaxation == Relaxation::none && hierarchy_.modes().level != 0;
-  // Right-hand sides of levels are near 1, whatever their unit.
-  bool const is_finite = largest < none;
-  double const unit = largest > 0 && is_finite ? std::ldexp(1.0, -std::ilogb(largest)) : 1;
-  // Rounded right-hand sides of equations that leave a constant open have a mean, and no solution.
-  double shift = 0;
-  if (singular_) {
-    auto const integral = poisson::integrate(stream, equation_, right);
-    shift = integral.sum / integral.volume;
-  }
-  TakeResidual<T, S> const residual = residual_step(solution, f, unit, shift);
-  if (from_u)
-    find(stream, residual, found_.data());
-  else
-    each(stream, BeginResidual<T, S>{a_, finest, f, unit, shift});
-  complete_right();
-  if (from_u) progress.begin(number(take_found(stream, 1)[0].first));
-  zero_async(found_.span(), stream);
-  double const* old = from_u ? solution : nullptr;
-  std::array<int, most_ahead> cycles{};
-  double found_from_u = progress.left();  // the last residual that was
-  for (int done = 0; !progress.ended() && largest > 0;) {
-    int const ahead = looks_late ? std::min(progress.needed(), most_ahead) : 1;
-    carries_ = options_.conjugates && progress.left() > least_carried * found_from_u;
-    std::size_t queued = 0;
-    for (; static_cast<int>(queued) < ahead && done < options_.most_cycles; ++queued) {
-      bool const is_first = done == 0;
-      done += cycles[queued] = find_correction(stream, done);
-      Found* const found = found_.data() + 2 * queued;
-      if (!renews) {
-        if (options_.conjugates)
-          advance(stream, solved, residual, is_first, found);
-        else
-          correct(stream, solved, residual, found);
-        complete_right();
-        continue;
-      }
-#ifdef GRIDSTRIDE_WITH_CUDA
-      double* const next =
-          old == solution ? poisson::at_places(equation_, other_.data()) : solution;
-      cuda_renew(stream, residual, Correction{old, next, scale_ / unit}, found);
-      complete_right();
-      old = next;
-#endif
-    }
-    auto const found = take_found(stream, queued);
-    for (std::size_t one = 0; one < queued && !progress.ended(); ++one)
-      progress.add(cycles[one], number(found[2 * one].first), number(found[2 * one + 1].first),
-                   number(found[2 * one + 1].second));
-    if (carries_ && progress.ended() && !progress.is_lost()) {
-      complete(stream, solved);
-      find(stream, residual, found_.data());
-      complete_right();
-      progress.renew(number(take_found(stream, 1)[0].first));
-      carries_ = false;
-    }
-    if (!carries_) found_from_u = progress.left();
-  }
-  if (renews || !(largest > 0)) settle(stream, largest > 0 ? old : nullptr, solution);
-  // What is not a number would stay where levels have no points.
-  if (progress.is_lost()) hierarchy_.clear(stream);
-  if constexpr (!std::is_same_v<T, double>)
-    each(stream, Round<T>{points, places(), solution, poisson::at_places(equation_, u.data())});
-  Outcome outcome = progress.outcome();
-  if (largest == 0) outcome.converged = true;
-  return outcome;
-}
-
 }  // namespace gridstride::multigrid
+
+#include "kernels/multigrid/solves.hpp"

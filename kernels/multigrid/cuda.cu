@@ -108,16 +108,11 @@ __global__ void __launch_bounds__(threads) each_kernel(__grid_constant__ Step co
   for_own_points(step, [](auto const& result) { result(); });
 }
 
-/// What several places are raised to.
-__device__ Found found_for(Found const& own, int) { return own; }
-__device__ Found found_for(FoundTwice const& own, int place) { return own.of[place]; }
-
 template <class Step>
 __global__ void __launch_bounds__(threads)
     find_kernel(__grid_constant__ Step const step, Found* largest) {
-  using Result = decltype(step(0, 0, 0));
-  __shared__ Result shared[threads / warp_size];
-  Result own;
+  __shared__ Found shared[threads / warp_size];
+  Found own;
   for_own_points(step, [&](auto const& result) { raise(own, result()); });
   // Threads of a brick in the order of their numbers: the largest of all is the same in any.
   int const lane =
@@ -129,11 +124,8 @@ __global__ void __launch_bounds__(threads)
   if (lane != 0) return;
   for (int warp = 1; warp < threads / warp_size; ++warp) raise(own, shared[warp]);
   using Word = unsigned long long;
-  for (int place = 0; place < static_cast<int>(sizeof(Result) / sizeof(Found)); ++place) {
-    Found const found = found_for(own, place);
-    atomicMax(reinterpret_cast<Word*>(&largest[place].first), static_cast<Word>(found.first));
-    atomicMax(reinterpret_cast<Word*>(&largest[place].second), static_cast<Word>(found.second));
-  }
+  atomicMax(reinterpret_cast<Word*>(&largest->first), static_cast<Word>(own.first));
+  atomicMax(reinterpret_cast<Word*>(&largest->second), static_cast<Word>(own.second));
 }
 
 /// Blocks of a plane along the slowest axis, or of a row in planes, so many that they are enough with

@@ -70,9 +70,13 @@ class Launcher {
     if (work.modes.level >= 0 || work.shared != nullptr)
       small_.first = static_cast<int>(work.levels.size());
     else
-      small_ = small_levels(work, bytes, [&](Level<S> const& level) {
-        return level.number >= static_cast<int>(work.first) && level.size() <= most_small;
-      });
+      for (std::int64_t const most : {most_small_stored, most_small}) {
+        small_ = small_levels(work, bytes, [&](Level<S> const& level) {
+          return level.number >= static_cast<int>(work.first) && level.size() <= most;
+        });
+        is_stored_ = has_small_stored(stream, small_);
+        if (is_stored_) break;
+      }
   }
 
   bool takes_visits_of(Level<S> const& level) const {
@@ -100,7 +104,10 @@ class Launcher {
   void operator()(SolveDirectly<S> const& step) const { take(step, step.level, Kind::solve); }
   void flush() const {
     if (orders_.count == 0) return;
-    if (!small_stored(stream_, orders_, small_)) make_step_by_step();
+    if (is_stored_)
+      small_stored(stream_, orders_, small_);
+    else
+      make_step_by_step();
     orders_.count = 0;
     orders_.begins_amid = orders_.ends_amid = false;
   }
@@ -144,6 +151,7 @@ class Launcher {
   Stream& stream_;
   CycleWork<S> const& work_;
   Small<S> small_;
+  bool is_stored_ = false;  // and small levels go as such
   mutable Orders orders_;
 };
 

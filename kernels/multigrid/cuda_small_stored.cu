@@ -17,7 +17,7 @@ namespace gridstride::multigrid {
 
 namespace {
 
-constexpr int threads_of_small = 512;
+constexpr int threads_of_small = 1024;
 
 /// Where in shared memory a block has what, in bytes from its beginning.
 template <class S>
@@ -345,20 +345,27 @@ __global__ void __launch_bounds__(threads_of_small)
 }  // namespace
 
 template <class S>
-bool small_stored(Stream& stream, Orders const& orders, Small<S> const& small) {
+bool has_small_stored(Stream const& stream, Small<S> const& small) {
   for (int l = 0; l < small.count; ++l)
     if (!small.levels[l].is_stored() || small.levels[l].has_seam()) return false;
+  auto const bytes = static_cast<int>(stream.device().capabilities().shared_bytes);
+  return SmallPlaces<S>::of(small).end <= bytes;
+}
+
+template <class S>
+void small_stored(Stream& stream, Orders const& orders, Small<S> const& small) {
   auto const places = SmallPlaces<S>::of(small);
-  if (places.end > static_cast<int>(stream.device().capabilities().shared_bytes)) return false;
   GRIDSTRIDE_CUDA(cudaFuncSetAttribute(small_stored_kernel<S>,
                                        cudaFuncAttributeMaxDynamicSharedMemorySize, places.end));
   small_stored_kernel<<<1, threads_of_small, static_cast<std::size_t>(places.end),
                         native(stream)>>>(orders, small, places);
   GRIDSTRIDE_CHECK_LAUNCH(stream, "multigrid small levels");
-  return true;
 }
 
-template bool small_stored(Stream&, Orders const&, Small<float> const&);
-template bool small_stored(Stream&, Orders const&, Small<double> const&);
+#define GRIDSTRIDE_INSTANTIATE(S)                                 \
+  template bool has_small_stored(Stream const&, Small<S> const&); \
+  template void small_stored(Stream&, Orders const&, Small<S> const&);
+GRIDSTRIDE_INSTANTIATE(float)
+GRIDSTRIDE_INSTANTIATE(double)
 
 }  // namespace gridstride::multigrid

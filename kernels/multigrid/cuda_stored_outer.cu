@@ -1,30 +1,20 @@
-// What stands around cycles of fields, by columns of points on the grid's own arrays: u's residual, the
-// product with a direction of conjugate gradients, and what goes point by point there.
+// What stands around cycles of fields, by columns of points on the grid's own arrays: u's residual, and
+// the product with a direction of conjugate gradients.
 //
 // Of most points all neighbours are in the arrays one step away, and what lies on a Dirichlet side
 // counts as 0: their equations are written out. Those on periodic and Neumann sides are as family
 // `poisson` has them. What is needed next is asked for before what is here is waited for. From point to
 // point places are added to: found anew they would take longer than memory.
 
-#include <algorithm>
-
 #include "kernels/multigrid/columns.cuh"
+#include "kernels/multigrid/found.cuh"
 #include "kernels/multigrid/march.cuh"
 #include "kernels/multigrid/products.cuh"
-#include "kernels/support/collectives.cuh"
 #include "kernels/support/launch.cuh"
 
 namespace gridstride::multigrid {
 
 namespace {
-
-template <class T>
-bool halves_cells(poisson::Operator<T> const& a) {
-  for (int axis = 0; axis < a.dims; ++axis)
-    for (int side = 0; side < 2; ++side)
-      if (a.side[axis][side] == poisson::Rule::neumann) return true;
-  return false;
-}
 
 /// The points of a column one after the other: where they lie, and their shares of cells.
 template <bool volume, class T, class S>
@@ -47,23 +37,21 @@ class ColumnSpots {
     to_other_ = odd ? -level.colour : level.colour;
   }
   __device__ std::int64_t const (&at() const)[3] { return at_; }
-  /// So many points on; that many may be asked for. Or in its row an even number of points behind that.
-  __device__ Spot spot(int on, int behind = 0) const {
-    Spot spot{grid_ + on * a_.stride[along] + behind,
-              level_ + on * over_row_ + behind / 2 + (on % 2 == 0 ? 0 : to_other_), 1};
+  /// So many points on.
+  __device__ Spot spot(int on) const {
+    Spot spot{grid_ + on * a_.stride[along],
+              level_ + on * over_row_ + (on % 2 == 0 ? 0 : to_other_), 1};
     if (halves_) {
-      std::int64_t at[3] = {at_[0] + behind, at_[1], at_[2]};
+      std::int64_t at[3] = {at_[0], at_[1], at_[2]};
       at[along] += on;
       spot.share = poisson::share_of(a_, at);
     }
     return spot;
   }
-  __device__ void go_on(int by) {
-    at_[along] += by;
-    grid_ += by * a_.stride[along];
-    level_ += by * over_row_;
-    if (by % 2 == 0) return;
-    level_ += to_other_;
+  __device__ void go_on() {
+    ++at_[along];
+    grid_ += a_.stride[along];
+    level_ += over_row_ + to_other_;
     to_other_ = -to_other_;
   }
 
@@ -72,40 +60,6 @@ class ColumnSpots {
   bool halves_;
   std::int64_t at_[3], grid_, level_, over_row_, to_other_;
 };
-
-template <bool volume, class T, class S>
-__device__ ColumnSpots<volume, T, S> spots_of(poisson::Operator<T> const& a, Level<S> const& level,
-                                              int i, int j, int k, bool halves) {
-  return {a, level, i, j, k, halves};
-}
-
-constexpr int most_warps = std::max(threads_of_tile, threads_of_columns) / warp_size;
-
-/// What the threads of a block have, put together in the order of their numbers by the first one,
-/// which `take`s it.
-template <class Value, class Join, class Take>
-__device__ void join_block(Value own, Join const& join, Take const& take) {
-  __shared__ Value shared[most_warps];
-  int const thread = static_cast<int>(threadIdx.y * blockDim.x + threadIdx.x);
-  for (int distance = warp_size / 2; distance > 0; distance /= 2)
-    own = join(own, shuffle_down(own, distance));
-  if (thread % warp_size == 0) shared[thread / warp_size] = own;
-  __syncthreads();
-  if (thread != 0) return;
-  for (int warp = 1; warp < static_cast<int>(blockDim.x * blockDim.y) / warp_size; ++warp)
-    own = join(own, shared[warp]);
-  take(own);
-}
-
-/// The largest of what the threads of a block have found.
-__device__ void raise_by_block(std::uint64_t found, Found* largest) {
-  join_block(
-      found, [](std::uint64_t a, std::uint64_t b) { return a > b ? a : b; },
-      [&](std::uint64_t all) {
-        atomicMax(reinterpret_cast<unsigned long long*>(&largest->first),
-                  static_cast<unsigned long long>(all));
-      });
-}
 
 template <bool volume, class T, class S>
 __global__ void __launch_bounds__(threads_of_columns)
@@ -131,10 +85,10 @@ __global__ void __launch_bounds__(threads_of_columns)
       poisson::raise(found, poisson::bits_of_magnitude(residual));
       right = next_right;
       product.go_on();
-      spots.go_on(1);
+      spots.go_on();
     }
   }
-  raise_by_block(found, largest);
+  raise_by_block(Found{found}, largest);
 }
 
 /// Where the values of a tile's points lie in those of a level: of a thread's two, one behind the other.
@@ -175,7 +129,7 @@ __global__ void __launch_bounds__(threads_of_tile, 3)
         *of_level.of(level.f, k, r) = static_cast<S>(residual * step.scale);
         poisson::raise(found, poisson::bits_of_magnitude(residual));
       });
-  raise_by_block(found, largest);
+  raise_by_block(Found{found}, largest);
 }
 
 __device__ std::int64_t number_of_block() {
@@ -207,12 +161,10 @@ __global__ void __launch_bounds__(threads_of_columns)
       own = own + Summed{at.share * p * q, p * r};
       r = next_r;
       product.go_on();
-      spots.go_on(1);
+      spots.go_on();
     }
   }
-  join_block(
-      own, [](Summed const& a, Summed const& b) { return a + b; },
-      [&](Summed const& all) { sums[number_of_block()] = all; });
+  sum_by_block(own, sums + number_of_block());
 }
 
 /// The same of equations that go by tiles.
@@ -232,100 +184,14 @@ __global__ void __launch_bounds__(threads_of_tile, 3)
         (step.q + plane)[in_plane] = static_cast<S>(q);
         own = own + Summed{p * q, p * double{r}};
       });
-  join_block(
-      own, [](Summed const& a, Summed const& b) { return a + b; },
-      [&](Summed const& all) { sums[number_of_block()] = all; });
+  sum_by_block(own, sums + number_of_block());
 }
 
-/// Points of a row that the threads of a block's row have, one each: of two columns that a thread has the
-/// other one is so far behind. What a warp loads or stores lies together then.
-template <bool volume>
-constexpr int row_of_block = volume ? 64 : 256;
-
-/// The first one's place in the row.
-template <bool volume>
-__device__ int first_of_columns() {
-  return 2 * row_of_block<volume> * static_cast<int>(blockIdx.x) + static_cast<int>(threadIdx.x);
-}
-
-/// Makes a step at the points of two columns from `first` on, several at a time, and `take`s what it finds.
-template <bool volume, class Step, class Take>
-__device__ void for_columns(Step const& step, int i, int j, int first, int last, bool halves,
-                            Take const& take) {
-  constexpr int at_once = sizeof(typename Step::Loaded) <= 16 ? 4 : 2;
-  bool const has_second = i + row_of_block<volume> < step.level.count[0];
-  auto spots = spots_of<volume>(step.a, step.level, i, j, first, halves);
-  for (int k = first; k < last; k += at_once) {
-    typename Step::Loaded loaded[at_once][2];
-    auto const for_points = [&](auto const& visit) {
-#pragma unroll
-      for (int one = 0; one < at_once; ++one)
-#pragma unroll
-        for (int second = 0; second < 2; ++second)
-          if (k + one < last && (second == 0 || has_second))
-            visit(loaded[one][second], spots.spot(one, second * row_of_block<volume>));
-    };
-    for_points([&](auto& has, Spot const& at) { has = step.load(at); });
-    for_points(
-        [&](auto const& has, Spot const& at) { take([&] { return step.finish(at, has); }); });
-    spots.go_on(at_once);
-  }
-}
-
-template <bool volume, class Step>
-__global__ void __launch_bounds__(threads_of_columns)
-    points_kernel(__grid_constant__ Step const step, int piece, bool halves) {
-  Column const column(piece, step.level.count[volume ? 2 : 1]);
-  int const i = first_of_columns<volume>(), j = column.across;
-  if (i >= step.level.count[0] || (volume && j >= step.level.count[1])) return;
-  for_columns<volume>(step, i, j, column.first, column.last, halves,
-                      [](auto const& result) { result(); });
-}
-
-template <bool volume, class Step>
-__global__ void __launch_bounds__(threads_of_columns)
-    sum_points_kernel(__grid_constant__ Step const step, int piece, int before, bool halves,
-                      Summed* sums) {
-  Column const column(piece, before + step.level.count[volume ? 2 : 1]);
-  int const i = first_of_columns<volume>(), j = column.across;
-  Summed own;
-  if (i < step.level.count[0] && (!volume || j < step.level.count[1]))
-    for_columns<volume>(step, i, j, max(column.first - before, 0), column.last - before, halves,
-                        [&](auto const& result) { own = own + result(); });
-  join_block(
-      own, [](Summed const& a, Summed const& b) { return a + b; },
-      [&](Summed const& all) { sums[number_of_block()] = all; });
-}
-
-template <bool volume, class Step>
-__global__ void __launch_bounds__(threads_of_columns)
-    find_points_kernel(__grid_constant__ Step const step, int piece, bool halves, Found* largest) {
-  Column const column(piece, step.level.count[volume ? 2 : 1]);
-  int const i = first_of_columns<volume>(), j = column.across;
-  FoundTwice own;
-  if (i < step.level.count[0] && (!volume || j < step.level.count[1]))
-    for_columns<volume>(step, i, j, column.first, column.last, halves,
-                        [&](auto const& result) { raise(own, result()); });
-  auto const larger = [](FoundTwice a, FoundTwice const& b) {
-    raise(a, b);
-    return a;
-  };
-  join_block(own, larger, [&](FoundTwice const& all) {
-    using Word = unsigned long long;
-    for (int of = 0; of < 2; ++of) {
-      atomicMax(reinterpret_cast<Word*>(&largest[of].first), static_cast<Word>(all.of[of].first));
-      atomicMax(reinterpret_cast<Word*>(&largest[of].second), static_cast<Word>(all.of[of].second));
-    }
-  });
-}
-
-/// Of columns one by one, or in pairs.
 template <class Step>
-Columns columns_of(Step const& step, bool in_pairs = false) {
+Columns columns_of(Step const& step) {
   auto const [x, y, z] = step.extent();
-  int const width = in_pairs ? (x + 1) / 2 : x;
-  return step.a.dims == 3 ? Columns::in_blocks(row_of_block<true>, 4, width, y, z)
-                          : Columns::in_blocks(row_of_block<false>, 1, width, 1, y);
+  return step.a.dims == 3 ? Columns::in_blocks(64, 4, x, y, z)
+                          : Columns::in_blocks(256, 1, x, 1, y);
 }
 
 /// Of products.
@@ -398,68 +264,10 @@ void march_stored(Stream& stream, ApplyToDirection<T, S> const& step, Planes con
   GRIDSTRIDE_CHECK_LAUNCH(stream, "multigrid direction");
 }
 
-template <class T, class S>
-std::size_t blocks_of(SumAlongBefore<T, S> const& step, Planes const& planes) {
-  auto const grid = SumColumns::of(step, columns_of(step, true), planes).columns.grid;
-  return std::size_t{grid.x} * grid.y * grid.z;
-}
-
-template <class T, class S>
-void march_stored(Stream& stream, SumAlongBefore<T, S> const& step, Planes const& planes,
-                  Summed* sums) {
-  using Step = SumAlongBefore<T, S>;
-  auto const [columns, before] = SumColumns::of(step, columns_of(step, true), planes);
-  auto* const kernel =
-      step.a.dims == 3 ? sum_points_kernel<true, Step> : sum_points_kernel<false, Step>;
-  kernel<<<columns.grid, columns.block, 0, native(stream)>>>(step, columns.piece, before,
-                                                             halves_cells(step.a), sums);
-  GRIDSTRIDE_CHECK_LAUNCH(stream, "multigrid sum");
-}
-
-namespace {
-
-template <class Step>
-void march_points(Stream& stream, Step const& step) {
-  auto* const kernel = step.a.dims == 3 ? points_kernel<true, Step> : points_kernel<false, Step>;
-  auto const columns =
-      columns_of(step, true).fitted(stream, kernel, step.level.count[step.a.dims - 1]);
-  kernel<<<columns.grid, columns.block, 0, native(stream)>>>(step, columns.piece,
-                                                             halves_cells(step.a));
-  GRIDSTRIDE_CHECK_LAUNCH(stream, "multigrid points");
-}
-
-}  // namespace
-
-template <class T, class S>
-void march_stored(Stream& stream, TakeDirection<T, S> const& step) {
-  march_points(stream, step);
-}
-template <class T, class S>
-void march_stored(Stream& stream, BeginResidual<T, S> const& step) {
-  march_points(stream, step);
-}
-
-template <class T, class S>
-void march_stored(Stream& stream, AdvanceWithResidual<T, S> const& step, Found* largest) {
-  using Step = AdvanceWithResidual<T, S>;
-  auto* const kernel =
-      step.a.dims == 3 ? find_points_kernel<true, Step> : find_points_kernel<false, Step>;
-  auto const columns =
-      columns_of(step, true).fitted(stream, kernel, step.level.count[step.a.dims - 1]);
-  kernel<<<columns.grid, columns.block, 0, native(stream)>>>(step, columns.piece,
-                                                             halves_cells(step.a), largest);
-  GRIDSTRIDE_CHECK_LAUNCH(stream, "multigrid advance");
-}
-
-#define GRIDSTRIDE_INSTANTIATE(T, S)                                                          \
-  template void march_stored(Stream&, TakeResidual<T, S> const&, Found*);                     \
-  template std::size_t blocks_of(ApplyToDirection<T, S> const&, Planes const&);               \
-  template void march_stored(Stream&, ApplyToDirection<T, S> const&, Planes const&, Summed*); \
-  template std::size_t blocks_of(SumAlongBefore<T, S> const&, Planes const&);                 \
-  template void march_stored(Stream&, SumAlongBefore<T, S> const&, Planes const&, Summed*);   \
-  template void march_stored(Stream&, TakeDirection<T, S> const&);                            \
-  template void march_stored(Stream&, BeginResidual<T, S> const&);                            \
-  template void march_stored(Stream&, AdvanceWithResidual<T, S> const&, Found*);
+#define GRIDSTRIDE_INSTANTIATE(T, S)                                            \
+  template void march_stored(Stream&, TakeResidual<T, S> const&, Found*);       \
+  template std::size_t blocks_of(ApplyToDirection<T, S> const&, Planes const&); \
+  template void march_stored(Stream&, ApplyToDirection<T, S> const&, Planes const&, Summed*);
 GRIDSTRIDE_INSTANTIATE(float, float)
 GRIDSTRIDE_INSTANTIATE(float, double)
 GRIDSTRIDE_INSTANTIATE(double, float)

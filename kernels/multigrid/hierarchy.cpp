@@ -254,7 +254,7 @@ bool goes_by_field(poisson::Equation<T> const& equation, Levels const& plan) {
     for (SideKind const side : equation.sides[i])
       if (side != SideKind::dirichlet && side != SideKind::periodic) return false;
   }
-  return points > most_small;
+  return points > most_small_stored;
 }
 
 /// The finest level's faces and masses, and from each level to the next one axis after the other. Of

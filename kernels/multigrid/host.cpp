@@ -1,7 +1,6 @@
 // Cycles on the host: what steps.hpp has for each point, line by line. Lines are shared among
 // threads, which changes no bit: a step writes what it does not read.
 
-#include <type_traits>
 #include <vector>
 
 #include "kernels/multigrid/rows.hpp"
@@ -50,18 +49,13 @@ void host_each(Stream&, Step const& step) {
 template <class Step>
 void host_find(Stream&, Step const& step, Found* largest) {
   Extent const extent = step.extent();
-  using Result = decltype(step(0, 0, 0));
-  std::vector<Result> found(static_cast<std::size_t>(extent.y) * extent.z);
+  std::vector<Found> found(static_cast<std::size_t>(extent.y) * extent.z);
   for_each_line(step, true, [&](std::int64_t at, int j, int k, int width) {
-    Result own;
+    Found own;
     for (int i = 0; i < width; ++i) raise(own, step(i, j, k));
     found[static_cast<std::size_t>(at)] = own;
   });
-  for (Result const& own : found)
-    if constexpr (std::is_same_v<Result, Found>)
-      raise(*largest, own);
-    else
-      for (int i = 0; i < 2; ++i) raise(largest[i], own.of[i]);
+  for (Found const& own : found) raise(*largest, own);
 }
 
 template <class Step>

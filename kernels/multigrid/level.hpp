@@ -133,8 +133,9 @@ struct Level {
   }
 };
 
-/// Unknowns of a level that one block of a GPU may make with all coarser ones.
-constexpr std::int64_t most_small = 2000;
+/// Unknowns of a level that one block of a GPU may make with all coarser ones; and where equations are
+/// stored, as far as all that fits in its shared memory.
+constexpr std::int64_t most_small = 2000, most_small_stored = 4000;
 
 /// The level for a sweep of relaxation before, or after, a visit of the coarser one. High frequencies of
 /// several axes shrink faster where points of a colour go further than their equation has it (Yavneh,

@@ -49,7 +49,11 @@ void march_stored(Stream&, TakeDirection<T, S> const&);
 template <class T, class S>
 void march_stored(Stream&, BeginResidual<T, S> const&);
 template <class T, class S>
-void march_stored(Stream&, AdvanceWithResidual<T, S> const&, Found* largest);
+void march_stored(Stream&, AddCorrection<T, S> const&, Found* largest);
+template <class T, class S>
+void march_stored(Stream&, Advance<T, S> const&, Found* largest);
+template <class T, class S>
+void march_stored(Stream&, AdvanceResidual<T, S> const&, Found* largest);
 template <class T, class S>
 void march(Stream&, BeginResidual<T, S> const&);
 template <class T, class S>

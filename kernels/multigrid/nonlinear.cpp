@@ -66,7 +66,7 @@ Change advance(Stream& stream, NonlinearEquation const& equation, double factor,
   Places places{0, {a.stride[0], a.stride[1], a.stride[2]}};
   for (int axis = 0; axis < 3; ++axis) places.first += a.first[axis] * a.stride[axis];
   auto const [largest, value] =
-      largest_of(stream, Advance{unknowns_of(a), places, direction.data(), u.data(), factor});
+      largest_of(stream, GoAlong{unknowns_of(a), places, direction.data(), u.data(), factor});
   return {largest, value};
 }
 

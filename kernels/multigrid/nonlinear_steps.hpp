@@ -34,6 +34,23 @@ struct TakeDefect {
   }
 };
 
+/// u += factor·p; finds the largest change, and the largest |u|.
+struct GoAlong {
+  Extent points;
+  Places places;
+  double const* p;
+  double* u;
+  double factor;
+
+  GRIDSTRIDE_HOST_DEVICE Extent extent() const { return points; }
+  GRIDSTRIDE_HOST_DEVICE Found operator()(int i, int j, int k) const {
+    std::int64_t const place = places(i, j, k);
+    double const change = factor * p[place], sum = u[place] + change;
+    u[place] = sum;
+    return {poisson::bits_of_magnitude(change), poisson::bits_of_magnitude(sum)};
+  }
+};
+
 /// y = −∇·(a∇v) − ∇·(d·v∇u) + s·v
 struct ApplyLinearised {
   poisson::Operator<double> a;  ///< the same

@@ -15,14 +15,6 @@ GRIDSTRIDE_HOST_DEVICE inline void raise(Found& largest, Found const& other) {
   poisson::raise(largest.second, other.second);
 }
 
-/// The same for two such in a row.
-struct FoundTwice {
-  Found of[2];
-};
-GRIDSTRIDE_HOST_DEVICE inline void raise(FoundTwice& largest, FoundTwice const& other) {
-  for (int i = 0; i < 2; ++i) raise(largest.of[i], other.of[i]);
-}
-
 /// What points have in a sum.
 struct Summed {
   double first = 0, second = 0;
@@ -214,19 +206,31 @@ struct Correction {
 };
 
 /// u += scale·(what the finest level has found); finds the largest change, and the largest |u|.
-template <class S>
+template <class T, class S>
 struct AddCorrection {
+  poisson::Operator<T> a;
   Level<S> level;
-  Places places;
   double* u;
   double scale;
+  struct Loaded {
+    S found;
+    double u;
+  };
   GRIDSTRIDE_HOST_DEVICE Extent extent() const { return points_of(level); }
-  GRIDSTRIDE_HOST_DEVICE Found operator()(int i, int j, int k) const {
-    std::int64_t const place = places(i, j, k);
-    double const change = double{level.u[level.place(i, j, k)]} * scale;
-    double const sum = u[place] + change;
-    u[place] = sum;
+  GRIDSTRIDE_HOST_DEVICE Spot spot(int i, int j, int k) const {
+    return spot_of(a, level, i, j, k, false);
+  }
+  GRIDSTRIDE_HOST_DEVICE Loaded load(Spot const& at) const {
+    return {level.u[at.level], u[at.grid]};
+  }
+  GRIDSTRIDE_HOST_DEVICE Found finish(Spot const& at, Loaded const& has) const {
+    double const change = double{has.found} * scale, sum = has.u + change;
+    u[at.grid] = sum;
     return {poisson::bits_of_magnitude(change), poisson::bits_of_magnitude(sum)};
+  }
+  GRIDSTRIDE_HOST_DEVICE Found operator()(int i, int j, int k) const {
+    Spot const at = spot(i, j, k);
+    return finish(at, load(at));
   }
 };
 
@@ -330,23 +334,25 @@ struct ApplyToDirection {
   }
 };
 
-/// u += unit·α·p, without directions α is 1; finds the largest change, and the largest |u|.
-template <class S>
+/// u += unit·α·p; finds the largest change, and the largest |u|.
+template <class T, class S>
 struct Advance {
-  Extent points;
-  Places places;
+  poisson::Operator<T> a;
+  Level<S> level;
   S const* p;
   double* u;
   double unit;
-  Along const* along = nullptr;
+  Along const* along;
   struct Loaded {
     S p;
     double u, alpha;
   };
-  GRIDSTRIDE_HOST_DEVICE Extent extent() const { return points; }
-  GRIDSTRIDE_HOST_DEVICE Spot spot(int i, int j, int k) const { return {places(i, j, k), 0, 1}; }
+  GRIDSTRIDE_HOST_DEVICE Extent extent() const { return points_of(level); }
+  GRIDSTRIDE_HOST_DEVICE Spot spot(int i, int j, int k) const {
+    return spot_of(a, level, i, j, k, false);
+  }
   GRIDSTRIDE_HOST_DEVICE Loaded load(Spot const& at) const {
-    return {p[at.grid], u[at.grid], along == nullptr ? 1.0 : along->alpha};
+    return {p[at.grid], u[at.grid], along->alpha};
   }
   GRIDSTRIDE_HOST_DEVICE Found finish(Spot const& at, Loaded const& has) const {
     double const change = has.alpha * unit * has.p, sum = has.u + change;
@@ -359,32 +365,32 @@ struct Advance {
   }
 };
 
-/// The same, and the residual that the finest level has as its f, `unit` times as large, goes along by
-/// α·q; finds the largest of it, and then what `Advance` does.
+/// The residual that the finest level has as its f, `unit` times as large, goes along by α·q; finds the
+/// largest of it.
 template <class T, class S>
-struct AdvanceWithResidual {
+struct AdvanceResidual {
   poisson::Operator<T> a;
   Level<S> level;
-  Advance<S> advance;
   S const* q;
   double reciprocal_unit;
+  Along const* along;
   struct Loaded {
-    typename Advance<S>::Loaded of_u;
     S q, f;
+    double alpha;
   };
   GRIDSTRIDE_HOST_DEVICE Extent extent() const { return points_of(level); }
-  GRIDSTRIDE_HOST_DEVICE Spot spot(int i, int j, int k) const { return spot_of(a, level, i, j, k); }
+  GRIDSTRIDE_HOST_DEVICE Spot spot(int i, int j, int k) const {
+    return spot_of(a, level, i, j, k, level.is_stored());
+  }
   GRIDSTRIDE_HOST_DEVICE Loaded load(Spot const& at) const {
-    return {advance.load(at), q[at.grid], level.f[at.level]};
+    return {q[at.grid], level.f[at.level], along->alpha};
   }
-  GRIDSTRIDE_HOST_DEVICE FoundTwice finish(Spot const& at, Loaded const& has) const {
-    double const volume = level.is_stored() ? at.share : 1.0;
-    double const residual = (volume == 1 ? double{has.f} : has.f / volume) - has.of_u.alpha * has.q;
-    level.f[at.level] = static_cast<S>(residual * volume);
-    return {{{poisson::bits_of_magnitude(residual * reciprocal_unit), 0},
-             advance.finish(at, has.of_u)}};
+  GRIDSTRIDE_HOST_DEVICE Found finish(Spot const& at, Loaded const& has) const {
+    double const residual = (at.share == 1 ? double{has.f} : has.f / at.share) - has.alpha * has.q;
+    level.f[at.level] = static_cast<S>(residual * at.share);
+    return {poisson::bits_of_magnitude(residual * reciprocal_unit), 0};
   }
-  GRIDSTRIDE_HOST_DEVICE FoundTwice operator()(int i, int j, int k) const {
+  GRIDSTRIDE_HOST_DEVICE Found operator()(int i, int j, int k) const {
     Spot const at = spot(i, j, k);
     return finish(at, load(at));
   }

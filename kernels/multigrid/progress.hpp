@@ -35,6 +35,12 @@ class Progress {
     outcome_.residuals.back() = residual;
     judge();
   }
+  /// Whether a solve may end with a residual, whose u is not known to be much larger than the last one.
+  bool may_end(double residual) const {
+    bool const is_left =
+        residual > options_.tolerance * right_ && residual > 32 * rounding_ * largest_;
+    return !options_.residual_counts || !is_left;
+  }
   /// The last residual.
   double left() const { return outcome_.residuals.back(); }
   /// Whether what is left is no number.

@@ -25,8 +25,7 @@ template <class Step>
 void host_each(Stream&, Step const&);
 template <class Step>
 void cuda_each(Stream&, Step const&);
-/// The same for steps that find something: `largest` is raised to it, in device memory, or so many in a row
-/// where a step finds several.
+/// The same for steps that find something: `largest` is raised to it, in device memory.
 template <class Step>
 void host_find(Stream&, Step const&, Found* largest);
 template <class Step>
@@ -109,43 +108,42 @@ void find(Stream& stream, Step const& step, Found* largest) {
   EACH(Transform<S>)                        \
   EACH(DivideModes<S>)
 /// Whose instances are made with a backend's functions.
-#define GRIDSTRIDE_MULTIGRID_STEPS(EACH, FIND, SUM)    \
-  EACH(StoreWeights<float>)                            \
-  EACH(StoreWeights<double>)                           \
-  EACH(Eliminate<float>)                               \
-  EACH(Eliminate<double>)                              \
-  EACH(KeepEquations<float>)                           \
-  EACH(KeepEquations<double>)                          \
-  EACH(KeepWeights)                                    \
-  EACH(KeepReciprocals<float>)                         \
-  EACH(KeepReciprocals<double>)                        \
-  GRIDSTRIDE_MULTIGRID_PAIR(EACH, TakeDirection)       \
-  FIND(Advance<float>)                                 \
-  FIND(Advance<double>)                                \
-  GRIDSTRIDE_MULTIGRID_PAIR(FIND, AdvanceWithResidual) \
-  GRIDSTRIDE_MULTIGRID_PAIR(SUM, SumAlongBefore)       \
-  GRIDSTRIDE_MULTIGRID_PAIR(SUM, ApplyToDirection)     \
-  EACH(Sweep<double>)                                  \
-  EACH(ApplyLinearised)                                \
-  FIND(TakeDefect)                                     \
-  EACH(Round<float>)                                   \
-  EACH(Round<double>)                                  \
-  FIND(Begin<float>)                                   \
-  FIND(Begin<double>)                                  \
-  FIND(FindRange<float>)                               \
-  FIND(FindRange<double>)                              \
-  FIND(FindJump<float>)                                \
-  FIND(FindJump<double>)                               \
-  FIND(FindDiagonal<float>)                            \
-  FIND(FindDiagonal<double>)                           \
-  FIND(AddCorrection<float>)                           \
-  FIND(AddCorrection<double>)                          \
-  EACH(GiveSolution<float>)                            \
-  EACH(GiveSolution<double>)                           \
-  GRIDSTRIDE_MULTIGRID_PAIR(EACH, BeginResidual)       \
-  GRIDSTRIDE_MULTIGRID_PAIR(EACH, KeepField)           \
-  GRIDSTRIDE_MULTIGRID_PAIR(EACH, StoreEquations)      \
-  GRIDSTRIDE_MULTIGRID_PAIR(EACH, TakeRight)           \
+#define GRIDSTRIDE_MULTIGRID_STEPS(EACH, FIND, SUM) \
+  EACH(StoreWeights<float>)                         \
+  EACH(StoreWeights<double>)                        \
+  EACH(Eliminate<float>)                            \
+  EACH(Eliminate<double>)                           \
+  EACH(KeepEquations<float>)                        \
+  EACH(KeepEquations<double>)                       \
+  EACH(KeepWeights)                                 \
+  EACH(KeepReciprocals<float>)                      \
+  EACH(KeepReciprocals<double>)                     \
+  GRIDSTRIDE_MULTIGRID_PAIR(EACH, TakeDirection)    \
+  GRIDSTRIDE_MULTIGRID_PAIR(FIND, Advance)          \
+  GRIDSTRIDE_MULTIGRID_PAIR(FIND, AdvanceResidual)  \
+  GRIDSTRIDE_MULTIGRID_PAIR(SUM, SumAlongBefore)    \
+  GRIDSTRIDE_MULTIGRID_PAIR(SUM, ApplyToDirection)  \
+  EACH(Sweep<double>)                               \
+  EACH(ApplyLinearised)                             \
+  FIND(GoAlong)                                     \
+  FIND(TakeDefect)                                  \
+  EACH(Round<float>)                                \
+  EACH(Round<double>)                               \
+  FIND(Begin<float>)                                \
+  FIND(Begin<double>)                               \
+  FIND(FindRange<float>)                            \
+  FIND(FindRange<double>)                           \
+  FIND(FindJump<float>)                             \
+  FIND(FindJump<double>)                            \
+  FIND(FindDiagonal<float>)                         \
+  FIND(FindDiagonal<double>)                        \
+  GRIDSTRIDE_MULTIGRID_PAIR(FIND, AddCorrection)    \
+  EACH(GiveSolution<float>)                         \
+  EACH(GiveSolution<double>)                        \
+  GRIDSTRIDE_MULTIGRID_PAIR(EACH, BeginResidual)    \
+  GRIDSTRIDE_MULTIGRID_PAIR(EACH, KeepField)        \
+  GRIDSTRIDE_MULTIGRID_PAIR(EACH, StoreEquations)   \
+  GRIDSTRIDE_MULTIGRID_PAIR(EACH, TakeRight)        \
   GRIDSTRIDE_MULTIGRID_PAIR(FIND, TakeResidual)
 
 }  // namespace gridstride::multigrid

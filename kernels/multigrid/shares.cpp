@@ -62,7 +62,7 @@ Shares shares_of(Levels const& plan, Grid const& grid, RankCuts const& planes,
   std::int64_t least = options.least_cut >= 0 ? options.least_cut : pays;
   // A GPU without modes may make small levels in one kernel, and those as a whole.
   bool const has_small = backend == Backend::cuda && along == 0;
-  if (has_small) least = std::max(least, most_small + 1);
+  if (has_small) least = std::max(least, most_small_stored + 1);
   int const solved = level_solved(plan, along);
   auto const slowest = static_cast<std::size_t>(grid.dims - 1);
   Axis const& finest = plan.axes[0][slowest];

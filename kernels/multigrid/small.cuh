@@ -5,7 +5,7 @@
 #include "core/stream.hpp"
 #include "kernels/multigrid/cycle.hpp"
 
-/// Levels of up to two thousand points, which one block has in shared memory. For the family's own files
+/// Levels of up to a few thousand points, which one block has in shared memory. For the family's own files
 /// only.
 namespace gridstride::multigrid {
 
@@ -83,10 +83,13 @@ Small<S> small_levels(CycleWork<S> const& work, std::size_t most_bytes, IsSmall 
   return small;
 }
 
-/// Does what is ordered on levels whose equations are stored, of two colours, that fit in shared memory with
-/// what their points take; else returns false.
+/// Whether the equations of all levels are stored, these are of two colours, and they fit in shared memory
+/// with what their points take.
 template <class S>
-bool small_stored(Stream&, Orders const&, Small<S> const&);
+bool has_small_stored(Stream const&, Small<S> const&);
+/// Does what is ordered on such levels.
+template <class S>
+void small_stored(Stream&, Orders const&, Small<S> const&);
 
 template <class Value>
 __device__ void copy_all(Value* to, Value const* from, int size) {

@@ -1,0 +1,57 @@
+#pragma once
+
+#include "kernels/multigrid/columns.cuh"
+#include "kernels/multigrid/outer.hpp"
+#include "kernels/support/collectives.cuh"
+
+/// What blocks find of what their threads have found. For the family's own files only.
+namespace gridstride::multigrid {
+
+/// What the threads of a block have, put together in the order of their numbers by the first one,
+/// which `take`s it.
+template <class Value, class Join, class Take>
+__device__ void join_block(Value own, Join const& join, Take const& take) {
+  constexpr int most_warps = threads_of_columns / warp_size;
+  __shared__ Value shared[most_warps];
+  int const thread = static_cast<int>(threadIdx.y * blockDim.x + threadIdx.x);
+  for (int distance = warp_size / 2; distance > 0; distance /= 2)
+    own = join(own, shuffle_down(own, distance));
+  if (thread % warp_size == 0) shared[thread / warp_size] = own;
+  __syncthreads();
+  if (thread != 0) return;
+  for (int warp = 1; warp < static_cast<int>(blockDim.x * blockDim.y) / warp_size; ++warp)
+    own = join(own, shared[warp]);
+  take(own);
+}
+
+/// Raises `largest` to what the threads of a block have found.
+__device__ inline void raise_by_block(Found const& own, Found* largest) {
+  auto const larger = [](Found a, Found const& b) {
+    raise(a, b);
+    return a;
+  };
+  join_block(own, larger, [&](Found const& all) {
+    using Word = unsigned long long;
+    atomicMax(reinterpret_cast<Word*>(&largest->first), static_cast<Word>(all.first));
+    if (all.second > 0)
+      atomicMax(reinterpret_cast<Word*>(&largest->second), static_cast<Word>(all.second));
+  });
+}
+
+/// Their sum.
+__device__ inline void sum_by_block(Summed const& own, Summed* sum) {
+  join_block(
+      own, [](Summed const& a, Summed const& b) { return a + b; },
+      [&](Summed const& all) { *sum = all; });
+}
+
+/// Whether points have parts of cells.
+template <class T>
+bool halves_cells(poisson::Operator<T> const& a) {
+  for (int axis = 0; axis < a.dims; ++axis)
+    for (int side = 0; side < 2; ++side)
+      if (a.side[axis][side] == poisson::Rule::neumann) return true;
+  return false;
+}
+
+}  // namespace gridstride::multigrid

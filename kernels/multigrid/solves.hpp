@@ -1,0 +1,223 @@
+#pragma once
+
+#include "kernels/multigrid/corrected.hpp"
+
+/// How a `Corrected` solves. For multigrid.cpp only.
+namespace gridstride::multigrid {
+
+template <class T, class S>
+int Corrected<T, S>::find_correction(Stream& stream, int before) const {
+  if (options_.relaxation == Relaxation::none) {
+    if (shares_ && shares_->is_cut(0))
+      share_cycle(stream, kind_of(before == 0));
+    else
+      (before == 0 ? first_ : next_).launch(stream);
+    return 1;
+  }
+  int const sweeps = std::min(sweeps_at_once, options_.most_cycles - before);
+  if (sweeps == sweeps_at_once)
+    next_.launch(stream);
+  else
+    sweep(stream, sweeps);
+  return sweeps;
+}
+
+template <class T, class S>
+void Corrected<T, S>::correct(Stream& stream, std::span<double> u,
+                              TakeResidual<T, S> const& residual, Found* found) {
+  double* const solution = poisson::at_places(equation_, u.data());
+  find(stream, AddCorrection<T, S>{a_, finest(), solution, scale_ / residual.scale}, found + 1);
+  complete(stream, u);
+  find(stream, residual, found);
+}
+
+template <class T, class S>
+void Corrected<T, S>::advance(Stream& stream, std::span<double> u,
+                              TakeResidual<T, S> const& residual, bool is_first, Found* found) {
+  auto const finest = this->finest();
+  double* const solution = poisson::at_places(equation_, u.data());
+  S* const p = poisson::at_places(equation_, direction_.data());
+  S* const q = poisson::at_places(equation_, product_.data());
+  Along const* const along = along_directions_.data();
+  if (is_first)
+    zero_async(along_directions_.span(), stream);
+  else
+    find_along(stream, SumAlongBefore<T, S>{a_, finest, q}, Finds::beta);
+  if (beside_) beside_->join();  // u has gone along the direction before
+  each(stream, TakeDirection<T, S>{a_, finest, p, is_first ? nullptr : along});
+  complete(stream, direction_.span());
+  find_along(stream, ApplyToDirection<T, S>{a_, finest, p, q, scale_}, Finds::alpha);
+  double const unit = residual.scale;
+  Advance<T, S> const step{a_, finest, p, solution, scale_ / unit, along};
+  if (carries_ && beside_)
+    beside_->queue([&](Stream& other, Found* of_u) { find(other, step, of_u); });
+  else
+    find(stream, step, found + 1);
+  if (carries_) return find(stream, AdvanceResidual<T, S>{a_, finest, q, 1 / unit, along}, found);
+  complete(stream, u);
+  find(stream, residual, found);
+}
+
+template <class T, class S>
+void Corrected<T, S>::settle(Stream& stream, double const* u, double* solution) {
+  Extent const points = points_of(finest());
+  if (u == nullptr)
+    find(stream, Begin<double>{points, places(), solution, nullptr, solution}, found_.data());
+  else if (u != solution)
+    each(stream, Round<double>{points, places(), u, solution});
+}
+
+template <class T, class S>
+TakeResidual<T, S> Corrected<T, S>::residual_step(double const* solution, T const* right,
+                                                  double unit, double shift) const {
+  TakeResidual<T, S> step{a_, finest(), solution, right, unit, shift, {}, {}};
+  for (std::size_t i = 0; i < 3 && couplings_.size() > 0; ++i) {
+    step.lower[i] = couplings_.data() + first_of_[i];
+    step.upper[i] = step.lower[i] + unknowns_[i];
+  }
+  if (shares_ && couplings_.size() > 0) {
+    auto const slowest = static_cast<std::size_t>(shares_->axis);
+    step.lower[slowest] += shared_->first_own();
+    step.upper[slowest] += shared_->first_own();
+    step.before = shared_->has_beside(0) ? 1 : 0;
+    step.behind = shared_->has_beside(1) ? 1 : 0;
+  }
+  return step;
+}
+
+template <class T, class S>
+void Corrected<T, S>::go_along_directions(Stream& stream, std::span<double> u,
+                                          TakeResidual<T, S> const& residual, Progress& progress) {
+  double left = progress.left(), found_from_u = left;  // the latter the last one that was
+  struct Pending {
+    int cycles;
+    double left;
+    Found of_u;
+  };
+  std::optional<Pending> pending;
+  auto const add = [&](int cycles, double left_, Found const& of_u) {
+    progress.add(cycles, left_, number(of_u.first), number(of_u.second));
+  };
+  for (int done = 0; !progress.ended();) {
+    carries_ = left > least_carried * found_from_u;
+    int const cycles = find_correction(stream, done);
+    advance(stream, u, residual, done == 0, found_.data());
+    complete_right();
+    done += cycles;
+    auto const found = take_found(stream, 1);
+    left = number(found[0].first);
+    if (pending) {
+      add(pending->cycles, pending->left, beside_ ? beside_->found_before() : pending->of_u);
+      pending.reset();
+    }
+    if (defers_ && carries_ && done < options_.most_cycles && !progress.ended() &&
+        !progress.may_end(left))
+      pending = {cycles, left, found[1]};
+    else
+      add(cycles, left, carries_ && beside_ ? beside_->found() : found[1]);
+    if (carries_ && progress.ended() && !progress.is_lost()) {
+      if (beside_) beside_->join();
+      complete(stream, u);
+      find(stream, residual, found_.data());
+      complete_right();
+      progress.renew(left = number(take_found(stream, 1)[0].first));
+      carries_ = false;
+    }
+    if (!carries_) found_from_u = left;
+  }
+  if (beside_) beside_->join();
+}
+
+template <class T, class S>
+double const* Corrected<T, S>::go_by_cycles(Stream& stream, std::span<double> u,
+                                            TakeResidual<T, S> const& residual, bool from_u,
+                                            Progress& progress) {
+  // To wait for a cycle costs a GPU as much as a small one, and modes of the grid itself leave nothing.
+  bool const looks_late = stream.backend() == Backend::cuda &&
+                          options_.relaxation == Relaxation::none && hierarchy_.modes().level != 0;
+  bool const renews = other_.size() > 0;
+  double* const solution = poisson::at_places(equation_, u.data());
+  double const* old = from_u ? solution : nullptr;
+  std::array<int, most_ahead> cycles{};
+  for (int done = 0; !progress.ended();) {
+    int const ahead = looks_late ? std::min(progress.needed(), most_ahead) : 1;
+    std::size_t queued = 0;
+    for (; static_cast<int>(queued) < ahead && done < options_.most_cycles; ++queued) {
+      done += cycles[queued] = find_correction(stream, done);
+      Found* const found = found_.data() + 2 * queued;
+      if (!renews) {
+        correct(stream, u, residual, found);
+        complete_right();
+        continue;
+      }
+#ifdef GRIDSTRIDE_WITH_CUDA
+      double* const next =
+          old == solution ? poisson::at_places(equation_, other_.data()) : solution;
+      cuda_renew(stream, residual, Correction{old, next, scale_ / residual.scale}, found);
+      complete_right();
+      old = next;
+#endif
+    }
+    auto const found = take_found(stream, queued);
+    for (std::size_t one = 0; one < queued && !progress.ended(); ++one)
+      progress.add(cycles[one], number(found[2 * one].first), number(found[2 * one + 1].first),
+                   number(found[2 * one + 1].second));
+  }
+  return old;
+}
+
+template <class T, class S>
+Outcome Corrected<T, S>::solve(Stream& given, std::span<T const> right, std::span<T> u,
+                               bool from_u) {
+  Stream& stream = beside_ ? beside_->begin(given) : given;
+  if (shared_) shared_->go_on(stream);
+  std::span<double> const solved = kept(u);
+  double* const solution = poisson::at_places(equation_, solved.data());
+  T const* const f = poisson::at_places(equation_, right.data());
+  auto const finest = this->finest();
+  Extent const points = points_of(finest);
+  bool const renews = other_.size() > 0;
+  zero_async(found_.span(), stream);
+  // From 0 there is nothing to be written where the first correction goes to an array that has not
+  // been looked at.
+  find(stream,
+       Begin<T>{points, places(), f, from_u ? poisson::at_places(equation_, u.data()) : nullptr,
+                renews && !from_u ? nullptr : solution},
+       found_.data());
+  if (from_u || !renews) complete(stream, solved);
+  double const largest = number(take_found(stream, 1)[0].first);
+  Progress progress(options_, largest, rounding_);
+  // Right-hand sides of levels are near 1, whatever their unit.
+  bool const is_finite = largest < none;
+  double const unit = largest > 0 && is_finite ? std::ldexp(1.0, -std::ilogb(largest)) : 1;
+  // Rounded right-hand sides of equations that leave a constant open have a mean, and no solution.
+  double shift = 0;
+  if (singular_) {
+    auto const integral = poisson::integrate(stream, equation_, right);
+    shift = integral.sum / integral.volume;
+  }
+  TakeResidual<T, S> const residual = residual_step(solution, f, unit, shift);
+  if (from_u)
+    find(stream, residual, found_.data());
+  else
+    each(stream, BeginResidual<T, S>{a_, finest, f, unit, shift});
+  complete_right();
+  if (from_u) progress.begin(number(take_found(stream, 1)[0].first));
+  zero_async(found_.span(), stream);
+  double const* old = solution;
+  if (largest > 0 && options_.conjugates)
+    go_along_directions(stream, solved, residual, progress);
+  else if (largest > 0)
+    old = go_by_cycles(stream, solved, residual, from_u, progress);
+  if (renews || !(largest > 0)) settle(stream, largest > 0 ? old : nullptr, solution);
+  // What is not a number would stay where levels have no points.
+  if (progress.is_lost()) hierarchy_.clear(stream);
+  if constexpr (!std::is_same_v<T, double>)
+    each(stream, Round<T>{points, places(), solution, poisson::at_places(equation_, u.data())});
+  if (beside_) beside_->end(given);
+  Outcome outcome = progress.outcome();
+  if (largest == 0) outcome.converged = true;
+  return outcome;
+}
+
+}  // namespace gridstride::multigrid
