@@ -35,7 +35,8 @@ class BesideChain {
     chain_.record(known_);
     stream.wait(known_);
   }
-  /// Queues work behind what is on the chain: `work(stream, found)`, which raises what is 0.
+  /// Queues work behind what is on the chain: `work(stream, found)`, which raises what is 0. What is found by
+  /// the one before is there to be asked for until the next one.
   template <class Work>
   void queue(Work const& work) {
     chain_.record(known_);
@@ -48,13 +49,15 @@ class BesideChain {
   }
   /// What is on the chain from now on waits for all of that.
   void join() { chain_.wait(done_); }
-  /// What the last work has found. Waits for it.
-  Found found() const {
+  /// Which of two places what the last work finds goes to.
+  std::size_t place() const { return turn_; }
+  /// What is there. Waits for all that has been queued.
+  Found found(std::size_t place) const {
     done_.synchronize();
-    return std::as_const(seen_).span()[turn_];
+    return std::as_const(seen_).span()[place];
   }
-  /// The same of the work before, for which the chain has waited, and the host for that.
-  Found found_before() const { return std::as_const(seen_).span()[1 - turn_]; }
+  /// The same of work that the chain has joined, and the host waited for.
+  Found found_before(std::size_t place) const { return std::as_const(seen_).span()[place]; }
 
  private:
   Stream stream_, chain_;

@@ -120,6 +120,12 @@ __device__ inline Strip<double> load_strip(double const* source) {
   return {{v.x, v.y}};
 }
 
+/// Of what kernels before it write.
+template <class S>
+__device__ Strip<S> load_changing(S const* source) {
+  return *reinterpret_cast<Strip<S> const*>(source);
+}
+
 /// What the axes across and in a row say of the equations of a strip. Where those of a row are `alike`
 /// but for given ends they are three numbers: a neighbour that is given is 0, as places behind the end
 /// of a row are, which have to be kept so.

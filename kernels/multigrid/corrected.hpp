@@ -50,9 +50,8 @@ bool has_fields(poisson::Equation<T> const& equation) {
 }
 
 /// The first level with so few unknowns that two visits in a row cost little. What a jump encloses is a
-/// few points wide there, and one leaves much. Of volumes they may be as many as one block of a GPU has.
-inline std::size_t first_of_few(Levels const& plan) {
-  std::int64_t const few = plan.axes.front()[2].unknowns() > 1 ? most_small_stored : 400;
+/// few points wide there, and one leaves much.
+inline std::size_t first_of_few(Levels const& plan, std::int64_t few) {
   auto const has_few = [few](std::array<Axis, 3> const& axes) {
     std::int64_t unknowns = 1;
     for (Axis const& axis : axes) unknowns *= axis.unknowns();
@@ -100,7 +99,11 @@ class Corrected final : public SolverBody<T> {
     if (options.conjugates) along_directions_ = {stream, MemorySpace::device, 1};
     auto const finest = this->finest();
     for (std::size_t i = 0; i < 3; ++i) unknowns_[i] = plan.axes.front()[i].unknowns();
-    if (options.conjugates && finest.is_stored()) twice_ = first_of_few(plan);
+    if (options.conjugates && finest.is_stored()) {
+      twice_.fill(first_of_few(plan, 400));
+      // Of volumes there may be as many as one block of a GPU has.
+      if (unknowns_[2] > 1) twice_[1] = first_of_few(plan, most_small_stored);
+    }
     if (!finest.is_stored()) keep_couplings(stream, plan.axes.front());
     if (stream.backend() == Backend::cuda && can_march_stored(finest))
       together_ = piece_of_columns(unknowns_[0] * unknowns_[1] * unknowns_[2]);
@@ -113,7 +116,7 @@ class Corrected final : public SolverBody<T> {
               unknowns_[0] * unknowns_[1] * unknowns_[2] >= much;
     if (defers_ && !shares_) beside_ = std::make_unique<BesideChain>(stream);
     if (options.relaxation != Relaxation::none)
-      next_ = Graph::capture(stream, [this, &stream] { sweep(stream, sweeps_at_once); });
+      next_[visits_] = Graph::capture(stream, [this, &stream] { sweep(stream, sweeps_at_once); });
     else if (!shares_ || !shares_->is_cut(0))
       capture_cycles(stream);
     else
@@ -140,7 +143,7 @@ class Corrected final : public SolverBody<T> {
     double const unit = usable ? std::ldexp(1.0, -std::ilogb(magnitude)) : 1;
     auto const a = alone ? unknowns_alone(a_) : a_;
     each(stream, TakeRight<T, S>{a, finest, right, unit});
-    next_.launch(stream);
+    next_[1].launch(stream);
     each(stream, GiveSolution<S>{finest, places_of(a), u});
   }
 
@@ -172,31 +175,42 @@ class Corrected final : public SolverBody<T> {
             .before = options_.before,
             .after = options_.after,
             .visit = kind == Cycle::full ? Visit::full : Visit::from_zero,
-            .twice = twice_};
+            .twice = twice_[visits_]};
   }
   Graph captured(Stream& stream, CycleWork<S> const& work) const {
     return Graph::capture(stream, [&stream, cycle = cycle_, work] { cycle(stream, work); });
   }
+  /// Does something for each way in which small levels may be visited, and for the last one if they are
+  /// the same.
+  template <class Do>
+  void for_visits(Do const& do_) {
+    for (visits_ = twice_[0] == twice_[1] ? 1 : 0;; visits_ = 1) {
+      do_();
+      if (visits_ == 1) break;
+    }
+  }
   void capture_cycles(Stream& given) {
     Stream& stream = beside_ ? beside_->chain() : given;
     first_ = captured(stream, work_of(kind_of(true)));
-    next_ = captured(stream, work_of(kind_of(false)));
+    for_visits([&] { next_[visits_] = captured(stream, work_of(kind_of(false))); });
   }
   /// Of the levels that all ranks have as a whole.
   void capture_visits(Stream& stream) {
-    for (Visit const visit : {Visit::from_zero, Visit::from_u, Visit::full}) {
-      auto work = work_of(kind_of(visit == Visit::full));
-      work.visit = visit;
-      work.first = static_cast<std::size_t>(shares_->cut_levels());
-      visits_[static_cast<std::size_t>(visit)] = captured(stream, work);
-    }
+    for_visits([&] {
+      for (Visit const visit : {Visit::from_zero, Visit::from_u, Visit::full}) {
+        auto work = work_of(kind_of(visit == Visit::full));
+        work.visit = visit;
+        work.first = static_cast<std::size_t>(shares_->cut_levels());
+        whole_[visits_][static_cast<std::size_t>(visit)] = captured(stream, work);
+      }
+    });
   }
   /// Queues a cycle that ranks make together.
   void share_cycle(Stream& stream, Cycle kind) const {
     auto work = work_of(kind);
     work.shared = shared_.get();
     work.visit_whole = [this, &stream](Visit visit) {
-      visits_[static_cast<std::size_t>(visit)].launch(stream);
+      whole_[visits_][static_cast<std::size_t>(visit)].launch(stream);
     };
     cycle_(stream, work);
   }
@@ -222,13 +236,14 @@ class Corrected final : public SolverBody<T> {
                Found* found);
   /// As long as there is something left: directions by cycles, by which u goes.
   void go_along_directions(Stream& stream, std::span<double> u, TakeResidual<T, S> const& residual,
-                           Progress& progress);
+                           bool from_u, Progress& progress);
   /// As many cycles; returns where u is.
   double const* go_by_cycles(Stream& stream, std::span<double> u,
                              TakeResidual<T, S> const& residual, bool from_u, Progress& progress);
-  /// u goes as far along the direction that the finest level gives as is best, and finds the same.
+  /// u goes as far along the direction that the finest level gives as is best, from 0 or from what it is,
+  /// and finds the same.
   void advance(Stream& stream, std::span<double> solution, TakeResidual<T, S> const& residual,
-               bool is_first, Found* found);
+               bool is_first, bool from_zero, Found* found);
   /// Of conjugate directions the residual goes along with u; in float32 until it is so much of what was found
   /// from u, of which it has the roundings.
   static constexpr double least_carried = std::is_same_v<S, double> ? 0 : 1e-3;
@@ -303,10 +318,13 @@ class Corrected final : public SolverBody<T> {
   /// Of the same coefficients everywhere: those of the grid's axes, on one side and on the other.
   Buffer<double> couplings_;
   std::array<std::int64_t, 3> first_of_{}, unknowns_{};
-  int together_ = 1;                     // planes whose sums along directions are one
-  std::size_t twice_ = ~std::size_t{0};  // the first level that is visited twice
-  Graph first_, next_;
-  std::array<Graph, 3> visits_;
+  int together_ = 1;  // planes whose sums along directions are one
+  // The first level that is visited twice, in two ways, and which of these it is.
+  std::array<std::size_t, 2> twice_{~std::size_t{0}, ~std::size_t{0}};
+  std::size_t visits_ = 1;
+  Graph first_;
+  std::array<Graph, 2> next_;
+  std::array<std::array<Graph, 3>, 2> whole_;
   /// Whether what u has come to may be known a direction late; and where that goes beside the others.
   bool defers_ = false;
   std::unique_ptr<BesideChain> beside_;

@@ -7,9 +7,9 @@
 
 #include <cstddef>
 
+#include "kernels/multigrid/follow.cuh"
 #include "kernels/multigrid/march.cuh"
 #include "kernels/multigrid/small.cuh"
-#include "kernels/multigrid/transfers.cuh"
 #include "kernels/support/collectives.cuh"
 #include "kernels/support/launch.cuh"
 
@@ -19,14 +19,45 @@ namespace {
 
 constexpr int threads_of_small = 1024;
 
+/// A level as a block has it, itself in shared memory: what kernels are given would come from further away.
+template <class S>
+struct InBlock {
+  uint4* points;
+  S *u, *f, *r;
+  Weight const* weights[3];  ///< null: no change along the axis
+  int const *left[3], *right[3], *kept[3];
+  int count[3], half, colour;
+  bool periodic[3];
+
+  __device__ int place(int i, int j, int k) const {
+    return ((i + j + k) & 1) * colour + (k * count[1] + j) * half + (i >> 1);
+  }
+};
+
 /// Where in shared memory a block has what, in bytes from its beginning.
 template <class S>
 struct SmallPlaces {
   int points[Small<S>::most];  ///< of each level two words of 16 bytes for each place of a value,
   int values[Small<S>::most];  ///< and u, f and r, each with a place behind them that holds 0
-  int between[2], inverse, numbers, end;
+  int weights[Small<S>::most][3];
+  int between[2], inverse, numbers, levels, orders, end;
 
-  static int places(Level<S> const& level) { return static_cast<int>(2 * level.colour); }
+  GRIDSTRIDE_HOST_DEVICE static int places(Level<S> const& level) {
+    return static_cast<int>(2 * level.colour);
+  }
+  /// Points that are coarse along the axes before one.
+  GRIDSTRIDE_HOST_DEVICE static int points_between(Level<S> const& fine, Level<S> const& coarse,
+                                                   int axis) {
+    int const n = axis > 0 ? coarse.count[0] : fine.count[0];
+    int const m = axis > 1 ? coarse.count[1] : fine.count[1];
+    return n * m * fine.count[2];
+  }
+  /// Of the weights of an axis.
+  GRIDSTRIDE_HOST_DEVICE static int weights_of(Small<S> const& small, int l, int axis) {
+    Level<S> const& level = small.levels[l];
+    if (l + 1 == small.count || level.weight[axis] == nullptr) return 0;
+    return points_between(level, small.levels[l + 1], axis);
+  }
   static SmallPlaces of(Small<S> const& small) {
     SmallPlaces result{};
     std::size_t at = 0;
@@ -39,51 +70,50 @@ struct SmallPlaces {
       auto const size = static_cast<std::size_t>(places(small.levels[l]));
       result.points[l] = take(2 * sizeof(uint4) * size);
       result.values[l] = take(3 * sizeof(S) * (size + 1));
+      for (int axis = 0; axis < 3; ++axis)
+        result.weights[l][axis] =
+            take(sizeof(Weight) * static_cast<std::size_t>(weights_of(small, l, axis)));
     }
-    for (int& one : result.between)
-      one = take(sizeof(S) * static_cast<std::size_t>(small.levels[0].size()));
+    for (int axis = 1; axis < 3; ++axis) {
+      int const most = points_between(small.levels[0], small.levels[small.count > 1 ? 1 : 0], axis);
+      result.between[axis - 1] = take(sizeof(S) * static_cast<std::size_t>(most));
+    }
     result.inverse = take(sizeof(S) * static_cast<std::size_t>(small.inverse_size));
     result.numbers = take(sizeof(int) * static_cast<std::size_t>(small.number_size));
+    result.levels = take(sizeof(InBlock<S>) * static_cast<std::size_t>(small.count));
+    result.orders = take(sizeof(Order) * most_orders);
     result.end = static_cast<int>(at);
     return result;
   }
 };
 
-/// A level as a block has it.
-template <class S>
-struct InBlock {
-  uint4* points;
-  S *u, *f, *r;
-  int colour;  ///< values of a colour
-
-  __device__ InBlock(unsigned char* shared, SmallPlaces<S> const& at, Level<S> const& level, int l)
-      : points(reinterpret_cast<uint4*>(shared + at.points[l])),
-        u(reinterpret_cast<S*>(shared + at.values[l])),
-        f(u + (2 * level.colour + 1)),
-        r(f + (2 * level.colour + 1)),
-        colour(static_cast<int>(level.colour)) {}
-};
-
 /// A point's equation, and what its neighbours have.
 template <class S>
 struct SmallRow {
-  S face[3][2], beside[3][2], mass, diagonal;
+  S face[3][2], beside[3][2], mass;
+  float reciprocal;  ///< of the diagonal, or 0
 
   __device__ SmallRow(uint4 const* point, S const* u) {
     uint4 const faces = point[0], places = point[1];
     unsigned const pairs[3] = {faces.x, faces.y, faces.z},
                    where[3] = {places.x, places.y, places.z};
     mass = S{__uint_as_float(faces.w)};
-    diagonal = 0;
+    reciprocal = __uint_as_float(places.w);
 #pragma unroll
     for (int axis = 0; axis < 3; ++axis) {
       face[axis][0] = S{__uint_as_float(pairs[axis] << 16)};
       face[axis][1] = S{__uint_as_float(pairs[axis] & 0xffff0000u)};
       beside[axis][0] = u[where[axis] & 0xffffu];
       beside[axis][1] = u[where[axis] >> 16];
-      diagonal += face[axis][0] + face[axis][1];
     }
-    diagonal += mass;
+  }
+  /// Something over the diagonal.
+  __device__ S quotient(S something) const {
+    if constexpr (sizeof(S) == sizeof(float)) return something * reciprocal;
+    S diagonal = mass;
+#pragma unroll
+    for (int axis = 0; axis < 3; ++axis) diagonal += face[axis][0] + face[axis][1];
+    return something / diagonal;
   }
   __device__ S drawn(S from) const {
     S sum = 0;
@@ -105,6 +135,33 @@ __device__ inline Spot3 spot3_of(int number, int n, int m) {
   int const plane =
       static_cast<int>(__fdividef(static_cast<float>(line) + 0.5f, static_cast<float>(m)));
   return {number - line * n, line - plane * m, plane};
+}
+
+template <class S>
+__device__ InBlock<S> in_block_of(Small<S> const& small, SmallPlaces<S> const& at, int l,
+                                  unsigned char* shared) {
+  Level<S> const& level = small.levels[l];
+  InBlock<S> block{};
+  int const size = SmallPlaces<S>::places(level) + 1;
+  block.points = reinterpret_cast<uint4*>(shared + at.points[l]);
+  block.u = reinterpret_cast<S*>(shared + at.values[l]);
+  block.f = block.u + size;
+  block.r = block.f + size;
+  block.half = level.half;
+  block.colour = static_cast<int>(level.colour);
+  int const* const numbers = reinterpret_cast<int const*>(shared + at.numbers);
+  for (int axis = 0; axis < 3; ++axis) {
+    block.count[axis] = level.count[axis];
+    block.periodic[axis] = level.periodic[axis];
+    if (l + 1 == small.count) continue;
+    if (level.weight[axis] != nullptr)
+      block.weights[axis] = reinterpret_cast<Weight const*>(shared + at.weights[l][axis]);
+    auto const& transfer = level.transfer[axis];
+    block.left[axis] = numbers + (transfer.left - small.numbers);
+    block.right[axis] = numbers + (transfer.right - small.numbers);
+    block.kept[axis] = numbers + (transfer.kept - small.numbers);
+  }
+  return block;
 }
 
 /// Faces of a level's points, and where their neighbours are: where there is none what is 0.
@@ -145,8 +202,12 @@ __device__ void find_points(Level<S> const& level, InBlock<S> const& block) {
       if (level.mass != nullptr)
         mass = unsigned{level.mass[level.mass_place(here[0], j, k)].bits} << 16;
     }
+    float diagonal = __uint_as_float(mass);
+    for (unsigned const pair : faces)
+      diagonal += __uint_as_float(pair << 16) + __uint_as_float(pair & 0xffff0000u);
     block.points[2 * at] = {faces[0], faces[1], faces[2], mass};
-    block.points[2 * at + 1] = {places[0], places[1], places[2], 0};
+    block.points[2 * at + 1] = {places[0], places[1], places[2],
+                                __float_as_uint(diagonal == 0 ? 0.0f : 1 / diagonal)};
   }
 }
 
@@ -161,7 +222,7 @@ __device__ void relax_small(InBlock<S> const& block, int colour, S over, bool fr
     S const nearest = row.face[0][0] >= row.face[0][1] ? row.beside[0][0] : row.beside[0][1];
     S const from = from_zero ? S{0} : goes_over ? block.u[at] : nearest;
     S const left = from_zero ? f : f + row.drawn(from);
-    block.u[at] = row.diagonal == 0 ? S{0} : from + by * (left / row.diagonal);
+    block.u[at] = row.reciprocal == 0 ? S{0} : from + by * row.quotient(left);
   }
 }
 
@@ -175,19 +236,14 @@ __device__ void keep_residual_small(InBlock<S> const& block) {
 /// have been gone along, and tables those of the axis.
 template <class S>
 struct SmallTransfer {
-  Level<S> const &fine, &coarse;
-  int const* numbers;  ///< of tables, in shared memory
-  int const* of_numbers;
+  InBlock<S> const &fine, &coarse;
 
-  __device__ int in_shared(int const* table, int at) const {
-    return numbers[table - of_numbers + at];
-  }
   __device__ int count(int axis, int coarse_axes) const {
     return axis < coarse_axes ? coarse.count[axis] : fine.count[axis];
   }
   __device__ bool is_kept(int axis, int at) const {
-    int const left = in_shared(fine.transfer[axis].left, at);
-    return left >= 0 && in_shared(fine.transfer[axis].kept, left) == at;
+    int const left = fine.left[axis][at];
+    return left >= 0 && fine.kept[axis][left] == at;
   }
 
   /// to(i, j, k) from what is on the side of the coarse level along an axis: what it counts.
@@ -197,19 +253,20 @@ struct SmallTransfer {
     for (int point = static_cast<int>(threadIdx.x); point < n * m * p; point += threads_of_small) {
       auto const [i, j, k] = spot3_of(point, n, m);
       int const at = axis == 0 ? i : axis == 1 ? j : k;
-      int const left = in_shared(fine.transfer[axis].left, at),
-                right = in_shared(fine.transfer[axis].right, at);
-      Weight const* const weights = fine.weight[axis];
+      int const left = fine.left[axis][at], right = fine.right[axis][at];
       bool const is_kept =
-          weights == nullptr || (left >= 0 && in_shared(fine.transfer[axis].kept, left) == at);
+          fine.weights[axis] == nullptr || (left >= 0 && fine.kept[axis][left] == at);
       auto const value = [&](int coarse_at) {
         return coarse_at < 0 ? S{0}
                              : from(axis == 0 ? coarse_at : i, axis == 1 ? coarse_at : j,
                                     axis == 2 ? coarse_at : k);
       };
-      Weight const weight = is_kept ? Weight(1, 0) : load_weight(weights + point);
-      S const sum = weight.of(0) * value(left) + (is_kept ? S{0} : weight.of(1) * value(right));
-      to(i, j, k, sum);
+      if (is_kept) {
+        to(i, j, k, value(left));
+        continue;
+      }
+      Weight const weight = fine.weights[axis][point];
+      to(i, j, k, weight.of(0) * value(left) + weight.of(1) * value(right));
     }
   }
   /// And the other way.
@@ -219,7 +276,7 @@ struct SmallTransfer {
     int const fine_n = count(0, axis), fine_m = count(1, axis), all = fine.count[axis];
     for (int point = static_cast<int>(threadIdx.x); point < n * m * p; point += threads_of_small) {
       auto const [i, j, k] = spot3_of(point, n, m);
-      int const kept = in_shared(fine.transfer[axis].kept, axis == 0 ? i : axis == 1 ? j : k);
+      int const kept = fine.kept[axis][axis == 0 ? i : axis == 1 ? j : k];
       S sum = 0;
 #pragma unroll 1
       for (int step = -1; step <= 1; ++step) {
@@ -229,7 +286,10 @@ struct SmallTransfer {
           if (at < 0 || at >= all || is_kept(axis, at)) continue;
         }
         int const x = axis == 0 ? at : i, y = axis == 1 ? at : j, z = axis == 2 ? at : k;
-        sum += given(fine.weight[axis], step + 1, (z * fine_m + y) * fine_n + x) * from(x, y, z);
+        // What is behind a kept point has it on its left.
+        sum += step == 0 ? from(x, y, z)
+                         : fine.weights[axis][(z * fine_m + y) * fine_n + x].of(step < 0 ? 1 : 0) *
+                               from(x, y, z);
       }
       to(i, j, k, sum);
     }
@@ -246,15 +306,28 @@ __global__ void __launch_bounds__(threads_of_small)
   int* const numbers = reinterpret_cast<int*>(in_block + places.numbers);
   S* const between[2] = {reinterpret_cast<S*>(in_block + places.between[0]),
                          reinterpret_cast<S*>(in_block + places.between[1])};
+  auto* const levels = reinterpret_cast<InBlock<S>*>(in_block + places.levels);
+  auto* const list = reinterpret_cast<Order*>(in_block + places.orders);
+  int const thread = static_cast<int>(threadIdx.x);
+  if (thread < small.count) levels[thread] = in_block_of(small, places, thread, in_block);
   copy_all(inverse, small.inverse, small.inverse_size);
   copy_all(numbers, small.numbers, small.number_size);
+  copy_all(list, orders.list, orders.count);
+  __syncthreads();
+  for (int l = 0; l < small.count; ++l) {
+    find_points(small.levels[l], levels[l]);
+    for (int axis = 0; axis < 3; ++axis)
+      copy_all(reinterpret_cast<Weight*>(in_block + places.weights[l][axis]),
+               small.levels[l].weight[axis], SmallPlaces<S>::weights_of(small, l, axis));
+  }
+  wait_for_kernel_before();
   for (int l = 0; l < small.count; ++l) {
     Level<S> const& level = small.levels[l];
-    InBlock<S> const block(in_block, places, level, l);
-    find_points(level, block);
+    InBlock<S> const& block = levels[l];
+    int const size = 2 * block.colour;
     bool const known = l == 0 || orders.begins_amid;
-    for (int at = static_cast<int>(threadIdx.x); at <= 2 * block.colour; at += threads_of_small) {
-      bool const is_value = known && at < 2 * block.colour;
+    for (int at = thread; at <= size; at += threads_of_small) {
+      bool const is_value = known && at < size;
       block.u[at] = is_value ? level.u[at] : S{0};
       block.f[at] = is_value ? level.f[at] : S{0};
       block.r[at] = is_value && orders.begins_amid ? level.r[at] : S{0};
@@ -262,13 +335,10 @@ __global__ void __launch_bounds__(threads_of_small)
   }
   __syncthreads();
   for (int number = 0; number < orders.count; ++number) {
-    Order const order = orders.list[number];
-    Level<S> const& level = small.levels[order.level];
-    int const next = min(order.level + 1, small.count - 1);
-    Level<S> const& coarse = small.levels[next];
-    InBlock<S> const block(in_block, places, level, order.level),
-        below(in_block, places, coarse, next);
-    SmallTransfer<S> const transfer{level, coarse, numbers, small.numbers};
+    Order const order = list[number];
+    InBlock<S> const& level = levels[order.level];
+    InBlock<S> const& coarse = levels[min(order.level + 1, small.count - 1)];
+    SmallTransfer<S> const transfer{level, coarse};
     int const n = level.count[0], coarse_n = coarse.count[0], m = level.count[1],
               coarse_m = coarse.count[1];
     // What goes between levels is coarse along x, or along x and y.
@@ -280,14 +350,14 @@ __global__ void __launch_bounds__(threads_of_small)
     };
     switch (order.kind) {
       case Kind::relax:
-        relax_small(block, order.number, static_cast<S>(order.over), order.flag);
+        relax_small(level, order.number, static_cast<S>(order.over), order.flag);
         break;
       case Kind::keep_residual:
-        keep_residual_small(block);
+        keep_residual_small(level);
         break;
       case Kind::gather:
       case Kind::gather_f: {
-        S const* const values = order.kind == Kind::gather ? block.r : block.f;
+        S const* const values = order.kind == Kind::gather ? level.r : level.f;
         transfer.down(
             0, [&](int i, int j, int k) { return values[level.place(i, j, k)]; },
             [&](int i, int j, int k, S sum) { of_x(i, j, k) = sum; });
@@ -295,36 +365,35 @@ __global__ void __launch_bounds__(threads_of_small)
         transfer.down(1, of_x, [&](int i, int j, int k, S sum) { of_plane(i, j, k) = sum; });
         __syncthreads();
         transfer.down(2, of_plane,
-                      [&](int i, int j, int k, S sum) { below.f[coarse.place(i, j, k)] = sum; });
+                      [&](int i, int j, int k, S sum) { coarse.f[coarse.place(i, j, k)] = sum; });
         break;
       }
       case Kind::correct:
         transfer.up(
-            2, [&](int i, int j, int k) { return below.u[coarse.place(i, j, k)]; },
+            2, [&](int i, int j, int k) { return coarse.u[coarse.place(i, j, k)]; },
             [&](int i, int j, int k, S sum) { of_plane(i, j, k) = sum; });
         __syncthreads();
         transfer.up(1, of_plane, [&](int i, int j, int k, S sum) { of_x(i, j, k) = sum; });
         __syncthreads();
         transfer.up(0, of_x, [&](int i, int j, int k, S sum) {
           if ((order.number >> ((i + j + k) & 1) & 1) == 0) return;
-          S& u = block.u[level.place(i, j, k)];
+          S& u = level.u[level.place(i, j, k)];
           u = order.flag ? u + sum : sum;
         });
         break;
       case Kind::solve: {
-        int const size = static_cast<int>(level.size()),
-                  lane = static_cast<int>(threadIdx.x) % warp_size;
+        int const size = n * m * level.count[2], lane = static_cast<int>(threadIdx.x) % warp_size;
         for (int row = static_cast<int>(threadIdx.x) / warp_size; row < size;
              row += threads_of_small / warp_size) {
           S sum = 0;
           for (int column = lane; column < size; column += warp_size) {
             auto const [i, j, k] = spot3_of(column, n, m);
-            sum += inverse[row * size + column] * block.f[level.place(i, j, k)];
+            sum += inverse[row * size + column] * level.f[level.place(i, j, k)];
           }
           for (int distance = warp_size / 2; distance > 0; distance /= 2)
             sum += __shfl_down_sync(~0u, sum, distance);
           auto const [i, j, k] = spot3_of(row, n, m);
-          if (lane == 0) block.u[level.place(i, j, k)] = sum;
+          if (lane == 0) level.u[level.place(i, j, k)] = sum;
         }
         break;
       }
@@ -335,7 +404,7 @@ __global__ void __launch_bounds__(threads_of_small)
   }
   for (int l = 0; l < (orders.ends_amid ? small.count : 1); ++l) {
     Level<S> const& level = small.levels[l];
-    InBlock<S> const block(in_block, places, level, l);
+    InBlock<S> const& block = levels[l];
     copy_all(level.u, block.u, 2 * block.colour);
     copy_all(level.f, block.f, 2 * block.colour);
     if (orders.ends_amid) copy_all(level.r, block.r, 2 * block.colour);
@@ -357,8 +426,8 @@ void small_stored(Stream& stream, Orders const& orders, Small<S> const& small) {
   auto const places = SmallPlaces<S>::of(small);
   GRIDSTRIDE_CUDA(cudaFuncSetAttribute(small_stored_kernel<S>,
                                        cudaFuncAttributeMaxDynamicSharedMemorySize, places.end));
-  small_stored_kernel<<<1, threads_of_small, static_cast<std::size_t>(places.end),
-                        native(stream)>>>(orders, small, places);
+  follow(stream, small_stored_kernel<S>, 1, threads_of_small, static_cast<std::size_t>(places.end),
+         orders, small, places);
   GRIDSTRIDE_CHECK_LAUNCH(stream, "multigrid small levels");
 }
 

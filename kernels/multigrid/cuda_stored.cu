@@ -5,6 +5,7 @@
 // of that (stored_strips.cuh).
 
 #include "kernels/multigrid/columns.cuh"
+#include "kernels/multigrid/follow.cuh"
 #include "kernels/multigrid/march.cuh"
 #include "kernels/multigrid/stored_strips.cuh"
 #include "kernels/support/launch.cuh"
@@ -22,8 +23,8 @@ __device__ inline bool has_beside(int at, int step, int count, bool periodic) {
   return periodic || (next >= 0 && next < count);
 }
 
-template <Does does, bool volume, class Strips, class S>
-__global__ void __launch_bounds__(threads_of_columns, 2)
+template <Does does, bool volume, bool reacts, class Strips, class S>
+__global__ void __launch_bounds__(threads_of_columns, Strips::blocks)
     stored_kernel(__grid_constant__ Level<S> const level, int colour, S first_over, Axes axes,
                   int piece) {
   constexpr int width = vector_width<S>;
@@ -41,7 +42,7 @@ __global__ void __launch_bounds__(threads_of_columns, 2)
       (does == Does::relax_first ? level.f : level.u) + (1 - colour) * level.colour + row;
   S const* const reciprocals = level.reciprocal + row;
   auto const load_other = [&](S const* from) {
-    Strip<S> values = load_strip(from);
+    Strip<S> values = load_changing(from);
     if constexpr (does == Does::relax_first) {
       Strip<S> const by = load_strip(reciprocals + (from - other));
       for (int v = 0; v < width; ++v) values.at[v] = first_over * values.at[v] * by.at[v];
@@ -49,7 +50,7 @@ __global__ void __launch_bounds__(threads_of_columns, 2)
     return values;
   };
   auto const load_one = [&](S const* from) {
-    S const value = __ldg(from);
+    S const value = *from;
     return does == Does::relax_first ? first_over * value * __ldg(reciprocals + (from - other))
                                      : value;
   };
@@ -67,10 +68,12 @@ __global__ void __launch_bounds__(threads_of_columns, 2)
   int const below_at = (beside(j, -1, m, level.periodic[axes.across]) - j) * over_across + first,
             above_at = (beside(j, 1, m, level.periodic[axes.across]) - j) * over_across + first;
 
+  bool const is_last = 2 * (first + width) > n;
   Strips strips(level, axes, first, j, column.first);
   std::int64_t const mass_place = level.mass_place(2 * first, volume ? j : 0, 0);
   std::int64_t const mass_plane = level.face_stride(axes.along);
 
+  wait_for_kernel_before();
   Strip<S> before{}, here{};
   if constexpr (does != Does::begin) {
     if (has_beside(column.first, -1, p, wraps))
@@ -82,13 +85,21 @@ __global__ void __launch_bounds__(threads_of_columns, 2)
     bool const odd = ((colour + j + k) & 1) != 0;
     std::int64_t const plane = std::int64_t{k} * over_along;
     strips.load(k);
+    if (Strips::asks_ahead && k + 2 < column.last) {
+      std::int64_t const ahead = plane + 2 * over_along;
+      strips.ask(k + 2);
+      ask_cache(rights + ahead);
+      if constexpr (does != Does::begin) ask_cache(other + ahead + first);
+      if constexpr (does == Does::overdo || does == Does::keep_residual) ask_cache(own + ahead);
+      if constexpr (does == Does::relax_first) ask_cache(reciprocals + ahead + first);
+    }
     Stored8<S> mass{};
-    if (level.mass != nullptr) mass = Stored8<S>::load(level.mass + mass_place + k * mass_plane);
-    Strip<S> const f = load_strip(rights + plane);
+    if constexpr (reacts) mass = Stored8<S>::load(level.mass + mass_place + k * mass_plane);
+    Strip<S> const f = load_changing(rights + plane);
     Strip<S> u{}, below{}, above{}, behind{}, result;
     S side = 0, closing = 0;
     if constexpr (does == Does::overdo || does == Does::keep_residual)
-      u = *reinterpret_cast<Strip<S> const*>(own + plane);
+      u = load_changing(own + plane);
     if constexpr (does == Does::overdo_first) {
       u = load_strip(reciprocals + first + plane);
       for (int v = 0; v < width; ++v) u.at[v] = first_over * f.at[v] * u.at[v];
@@ -104,35 +115,38 @@ __global__ void __launch_bounds__(threads_of_columns, 2)
     }
     auto const find = [&](auto number) {
       constexpr int is_odd = number.value;
+      S beyond[width];  // on the side of the next pair in the row
+#pragma unroll
+      for (int v = 0; v < width; ++v)
+        beyond[v] = is_odd == 1 ? (v + 1 < width ? here.at[(v + 1) % width] : side)
+                                : (v > 0 ? here.at[(v + width - 1) % width] : side);
+      if (is_odd == 1 && closes >= 0)
+        for (int v = 0; v < width; ++v)
+          if (v == closes) beyond[v] = closing;
 #pragma unroll
       for (int v = 0; v < width; ++v) {
-        int const o = 2 * v + is_odd;
-        auto const [lower, upper, lower_across, upper_across, lower_along, upper_along] =
-            strips.template faces<is_odd>(v);
-        S const diagonal = (lower + upper) + (lower_across + upper_across) +
-                           (lower_along + upper_along) + S{mass.at(o)};
+        auto const around = strips.template around<is_odd>(v);
+        S diagonal = around.diagonal();
+        if constexpr (reacts) diagonal += S{mass.at(2 * v + is_odd)};
         if constexpr (does == Does::begin) {
-          result.at[v] = diagonal == 0 ? S{0} : level.over * quotient(f.at[v], diagonal);
+          result.at[v] = diagonal == 0 ? S{0} : level.over * over_diagonal(f.at[v], diagonal);
         } else {
-          S beyond = is_odd == 1 ? (v + 1 < width ? here.at[(v + 1) % width] : side)
-                                 : (v > 0 ? here.at[(v + width - 1) % width] : side);
-          if (is_odd == 1 && v == closes) beyond = closing;
-          S const on_left = is_odd == 1 ? here.at[v] : beyond;
-          S const on_right = is_odd == 1 ? beyond : here.at[v];
-          S const from = !relaxes ? u.at[v] : lower >= upper ? on_left : on_right;
-          S const drawn =
-              (lower * (on_left - from) + upper * (on_right - from)) +
-              (lower_across * (below.at[v] - from) + upper_across * (above.at[v] - from)) +
-              (lower_along * (before.at[v] - from) + upper_along * (behind.at[v] - from)) -
-              S{mass.at(o)} * from;
-          S const left = f.at[v] + drawn;
+          S const on_left = is_odd == 1 ? here.at[v] : beyond[v];
+          S const on_right = is_odd == 1 ? beyond[v] : here.at[v];
+          S const from = !relaxes ? u.at[v] : around.is_left_nearer() ? on_left : on_right;
+          S left = f.at[v] +
+                   around.drawn({on_left - from, on_right - from, below.at[v] - from,
+                                 above.at[v] - from, before.at[v] - from, behind.at[v] - from});
+          if constexpr (reacts) left -= S{mass.at(2 * v + is_odd)} * from;
           S const over = overdoes ? level.over : S{1};
           result.at[v] = does == Does::keep_residual ? left
                          : diagonal == 0             ? S{0}
-                                                     : from + over * quotient(left, diagonal);
+                                                     : from + over * over_diagonal(left, diagonal);
         }
-        if (2 * first + o >= n) result.at[v] = 0;
       }
+      if (is_last)
+        for (int v = 0; v < width; ++v)
+          if (2 * (first + v) + is_odd >= n) result.at[v] = 0;
     };
     if (odd)
       find(std::integral_constant<int, 1>{});
@@ -145,17 +159,23 @@ __global__ void __launch_bounds__(threads_of_columns, 2)
   }
 }
 
+template <Does does, bool reacts, class S>
+auto kernel_for(Level<S> const& level) {
+  return level.field != nullptr ? stored_kernel<does, true, reacts, FieldStrips<S>, S>
+         : level.count[2] > 1   ? stored_kernel<does, true, reacts, FaceStrips<true, S>, S>
+                                : stored_kernel<does, false, reacts, FaceStrips<false, S>, S>;
+}
+
 template <Does does, class S>
 void launch(Stream& stream, Level<S> const& level, int colour, S first_over = 1) {
   Axes const axes = axes_of(level);
-  auto* const kernel = level.field != nullptr ? stored_kernel<does, true, FieldStrips<S>, S>
-                       : level.count[2] > 1   ? stored_kernel<does, true, FaceStrips<true, S>, S>
-                                              : stored_kernel<does, false, FaceStrips<false, S>, S>;
+  auto* const kernel =
+      level.mass != nullptr ? kernel_for<does, true>(level) : kernel_for<does, false>(level);
   auto const columns =
       Columns::of(level.half / vector_width<S>, level.count[axes.across], level.count[axes.along])
           .fitted(stream, kernel, level.count[axes.along]);
-  kernel<<<columns.grid, columns.block, 0, native(stream)>>>(level, colour, first_over, axes,
-                                                             columns.piece);
+  follow(stream, kernel, columns.grid, columns.block, 0, level, colour, first_over, axes,
+         columns.piece);
   GRIDSTRIDE_CHECK_LAUNCH(stream, "multigrid colour");
 }
 

@@ -6,6 +6,7 @@
 // not stored: what is decided point by point takes longer than memory.
 
 #include "kernels/multigrid/columns.cuh"
+#include "kernels/multigrid/follow.cuh"
 #include "kernels/multigrid/march.cuh"
 #include "kernels/multigrid/transfers.cuh"
 #include "kernels/support/collectives.cuh"
@@ -32,7 +33,7 @@ struct TakenOfDoubled {
 };
 
 template <bool both, class S>
-__global__ void __launch_bounds__(threads_of_columns, 3)
+__global__ void __launch_bounds__(threads_of_columns, sizeof(S) == sizeof(float) ? 4 : 3)
     gather_doubled_kernel(__grid_constant__ Level<S> const fine,
                           __grid_constant__ Level<S> const coarse, S const* values, int piece) {
   __shared__ int planes[Columns::longest][3];
@@ -44,6 +45,7 @@ __global__ void __launch_bounds__(threads_of_columns, 3)
     for (int c = 0; c < 3; ++c) planes[thread][c] = along.at[c];
   }
   __syncthreads();
+  wait_for_kernel_before();
   if (x >= coarse.count[0] || y >= coarse.count[1]) return;
   Weight const *const of_x = fine.weight[0], *const of_y = fine.weight[1],
                       *const of_z = fine.weight[2];
@@ -111,7 +113,7 @@ struct FineQuad {
 constexpr int quads_of_warp = warp_size - 1, quad_rows_of_block = threads_of_columns / warp_size;
 
 template <bool adds, class S>
-__global__ void __launch_bounds__(threads_of_columns, 3)
+__global__ void __launch_bounds__(threads_of_columns, sizeof(S) == sizeof(float) ? 4 : 3)
     correct_quads_kernel(__grid_constant__ Level<S> const fine,
                          __grid_constant__ Level<S> const coarse, int piece) {
   __shared__ Ends planes[Columns::longest];
@@ -122,6 +124,7 @@ __global__ void __launch_bounds__(threads_of_columns, 3)
   int const thread = static_cast<int>(threadIdx.y) * warp_size + lane;
   if (thread < end - first) planes[thread] = Ends::of(fine.transfer[2], first + thread);
   __syncthreads();
+  wait_for_kernel_before();
 
   int const n = fine.count[0], m = fine.count[1];
   int const coarse_n = coarse.count[0], coarse_m = coarse.count[1];
@@ -240,7 +243,7 @@ void gather_doubled(Stream& stream, Level<S> const& fine, Level<S> const& coarse
   auto* const kernel = both ? gather_doubled_kernel<true, S> : gather_doubled_kernel<false, S>;
   auto const columns = Columns::in_blocks(32, 8, coarse.count[0], coarse.count[1], coarse.count[2])
                            .fitted(stream, kernel, coarse.count[2]);
-  kernel<<<columns.grid, columns.block, 0, native(stream)>>>(fine, coarse, values, columns.piece);
+  follow(stream, kernel, columns.grid, columns.block, 0, fine, coarse, values, columns.piece);
   GRIDSTRIDE_CHECK_LAUNCH(stream, "multigrid gather");
 }
 
@@ -252,7 +255,7 @@ void correct_doubled(Stream& stream, Correct<S> const& step) {
   columns.grid.x = blocks_for((fine.count[0] + 1) / 2, quads_of_warp);
   auto* const kernel = step.adds ? correct_quads_kernel<true, S> : correct_quads_kernel<false, S>;
   columns = columns.fitted(stream, kernel, fine.count[2]);
-  kernel<<<columns.grid, columns.block, 0, native(stream)>>>(fine, step.coarse, columns.piece);
+  follow(stream, kernel, columns.grid, columns.block, 0, fine, step.coarse, columns.piece);
   GRIDSTRIDE_CHECK_LAUNCH(stream, "multigrid correct");
 }
 

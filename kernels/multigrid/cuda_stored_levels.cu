@@ -6,6 +6,7 @@
 // each other's lanes what stands around them.
 
 #include "kernels/multigrid/columns.cuh"
+#include "kernels/multigrid/follow.cuh"
 #include "kernels/multigrid/march.cuh"
 #include "kernels/multigrid/transfers.cuh"
 #include "kernels/support/collectives.cuh"
@@ -45,6 +46,7 @@ __global__ void __launch_bounds__(threads_of_columns)
   if (x >= coarse.count[0] || y >= coarse.count[1]) return;
   Weights<S> const weights{fine, coarse};
   Around const in_row(weights, 0, x), across(weights, 1, y);
+  wait_for_kernel_before();
   Weight const *const of_x = fine.weight[0], *const of_y = fine.weight[1],
                       *const of_z = fine.weight[2];
   int const n = fine.count[0], m = fine.count[1];
@@ -202,6 +204,7 @@ __global__ void __launch_bounds__(threads_of_columns, 2)
   int const thread = static_cast<int>(threadIdx.y) * warp_size + lane;
   if (thread < end - first_plane) planes[thread] = Ends::of(fine.transfer[2], first_plane + thread);
   __syncthreads();
+  wait_for_kernel_before();
   // The lanes' coarse columns, the first of which the first point lies behind, or at.
   int const from = max(__ldg(fine.transfer[0].left + min(2 * first_pair, n - 1)), 0);
   CoarseColumn<S> column(fine, coarse, min(from + lane, coarse.count[0] - 1), j, first_plane);
@@ -278,6 +281,7 @@ __global__ void __launch_bounds__(threads_of_columns, 3)
   int const thread = static_cast<int>(threadIdx.y) * warp_size + lane;
   if (thread < end - first_plane) planes[thread] = Ends::of(fine.transfer[2], first_plane + thread);
   __syncthreads();
+  wait_for_kernel_before();
   bool const has_column = x >= 0 && x < coarse.count[0];
   bool const has_even = lane > 0 && across < m && 2 * x < n, has_odd = has_even && 2 * x + 1 < n;
   CoarseColumn<S> column(fine, coarse, min(max(x, 0), coarse.count[0] - 1), j, first_plane);
@@ -327,8 +331,8 @@ template <bool both, class S>
 void launch_gather(Stream& stream, Level<S> const& fine, Level<S> const& coarse, S const* values) {
   auto const columns = Columns::in_blocks(32, 8, coarse.count[0], coarse.count[1], coarse.count[2])
                            .fitted(stream, gather_kernel<both, S>, coarse.count[2]);
-  gather_kernel<both>
-      <<<columns.grid, columns.block, 0, native(stream)>>>(fine, coarse, values, columns.piece);
+  follow(stream, gather_kernel<both, S>, columns.grid, columns.block, 0, fine, coarse, values,
+         columns.piece);
   GRIDSTRIDE_CHECK_LAUNCH(stream, "multigrid gather");
 }
 
@@ -360,7 +364,7 @@ void march_stored(Stream& stream, Correct<S> const& step) {
           ? (step.adds ? correct_doubled_kernel<true, S> : correct_doubled_kernel<false, S>)
           : (step.adds ? correct_kernel<true, S> : correct_kernel<false, S>);
   columns = columns.fitted(stream, kernel, fine.count[2]);
-  kernel<<<columns.grid, columns.block, 0, native(stream)>>>(fine, step.coarse, columns.piece);
+  follow(stream, kernel, columns.grid, columns.block, 0, fine, step.coarse, columns.piece);
   GRIDSTRIDE_CHECK_LAUNCH(stream, "multigrid correct");
 }
 

@@ -114,7 +114,7 @@ class LevelTile {
 
 /// The same of equations that go by tiles.
 template <class T, class S>
-__global__ void __launch_bounds__(threads_of_tile, 3)
+__global__ void __launch_bounds__(threads_of_tile, 4)
     residual_tile_kernel(__grid_constant__ TakeResidual<T, S> const step, int piece,
                          Found* largest) {
   auto const& level = step.level;
@@ -169,7 +169,7 @@ __global__ void __launch_bounds__(threads_of_columns)
 
 /// The same of equations that go by tiles.
 template <class T, class S>
-__global__ void __launch_bounds__(threads_of_tile, 3)
+__global__ void __launch_bounds__(threads_of_tile, 4)
     direction_tile_kernel(__grid_constant__ ApplyToDirection<T, S> const step, int piece,
                           int before, Summed* sums) {
   auto const& level = step.level;

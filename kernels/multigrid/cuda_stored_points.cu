@@ -14,8 +14,8 @@ namespace {
 constexpr int warps_of_block = threads_of_columns / warp_size;
 
 /// Makes a step at the points of a row, and `take`s what it finds.
-template <class Step, class Take>
-__device__ void for_row(Step const& step, int j, int k, bool halves, Take const& take) {
+template <bool halves, class Step, class Take>
+__device__ void for_row(Step const& step, int j, int k, Take const& take) {
   constexpr int at_once = sizeof(typename Step::Loaded) <= 16 ? 8 : 4;
   auto const& a = step.a;
   auto const& level = step.level;
@@ -32,7 +32,7 @@ __device__ void for_row(Step const& step, int j, int k, bool halves, Take const&
         int const i = first + one * warp_size;
         if (i >= n) continue;
         Spot spot{of_grid + i, of_level + (i >> 1), 1};
-        if (halves) {
+        if constexpr (halves) {
           std::int64_t const here[3] = {at[0] + i, at[1], at[2]};
           spot.share = poisson::share_of(a, here);
         }
@@ -47,31 +47,31 @@ __device__ void for_row(Step const& step, int j, int k, bool halves, Take const&
 
 /// Of a block's rows, `of_block` from the one with a number on and before `end`, each warp takes every so
 /// manyth.
-template <class Step, class Take>
-__device__ void for_rows(Step const& step, int first, int of_block, int end, bool halves,
-                         Take const& take) {
+template <bool halves, class Step, class Take>
+__device__ void for_rows(Step const& step, int first, int of_block, int end, Take const& take) {
   int const warp = static_cast<int>(threadIdx.x) / warp_size, m = step.level.count[1];
   for (int row = first + warp; row < min(first + of_block, end); row += warps_of_block)
-    for_row(step, row % m, row / m, halves, take);
+    for_row<halves>(step, row % m, row / m, take);
 }
 
-/// Rows of a block: enough that what it takes to begin counts little.
-constexpr int rows_of_block = 2 * warps_of_block;
+/// Rows of a block: enough that what it takes to begin counts little, and of those that find a sum that
+/// there are not too many of these.
+constexpr int rows_of_block = 2 * warps_of_block, rows_of_sum = 4 * rows_of_block;
 
 __device__ int first_row() { return static_cast<int>(blockIdx.x) * rows_of_block; }
 
-template <class Step>
-__global__ void __launch_bounds__(threads_of_columns)
-    points_kernel(__grid_constant__ Step const step, int rows, bool halves) {
-  for_rows(step, first_row(), rows_of_block, rows, halves, [](auto const& result) { result(); });
+template <bool halves, class Step>
+__global__ void __launch_bounds__(threads_of_columns, 3)
+    points_kernel(__grid_constant__ Step const step, int rows) {
+  for_rows<halves>(step, first_row(), rows_of_block, rows, [](auto const& result) { result(); });
 }
 
-template <class Step>
-__global__ void __launch_bounds__(threads_of_columns)
-    find_points_kernel(__grid_constant__ Step const step, int rows, bool halves, Found* largest) {
+template <bool halves, class Step>
+__global__ void __launch_bounds__(threads_of_columns, 3)
+    find_points_kernel(__grid_constant__ Step const step, int rows, Found* largest) {
   Found own;
-  for_rows(step, first_row(), rows_of_block, rows, halves,
-           [&](auto const& result) { raise(own, result()); });
+  for_rows<halves>(step, first_row(), rows_of_block, rows,
+                   [&](auto const& result) { raise(own, result()); });
   raise_by_block(own, largest);
 }
 
@@ -89,24 +89,24 @@ struct SumRows {
     int const piece = piece_of_columns(std::int64_t{x} * of_plane * planes.count);
     int const skipped = static_cast<int>(step.a.first[planes.axis] % piece);
     return {piece * of_plane, skipped * of_plane, (skipped + (volume ? z : y) + piece - 1) / piece,
-            (piece * of_plane + rows_of_block - 1) / rows_of_block};
+            (piece * of_plane + rows_of_sum - 1) / rows_of_sum};
   }
   std::size_t blocks() const { return static_cast<std::size_t>(groups) * blocks_of_group; }
 };
 
-template <class Step>
-__global__ void __launch_bounds__(threads_of_columns)
+template <bool halves, class Step>
+__global__ void __launch_bounds__(threads_of_columns, 3)
     sum_points_kernel(__grid_constant__ Step const step, __grid_constant__ SumRows const of,
-                      int rows, bool halves, Summed* sums) {
+                      int rows, Summed* sums) {
   int const group = static_cast<int>(blockIdx.x) / of.blocks_of_group;
-  int const in_group = (static_cast<int>(blockIdx.x) - group * of.blocks_of_group) * rows_of_block;
+  int const in_group = (static_cast<int>(blockIdx.x) - group * of.blocks_of_group) * rows_of_sum;
   // From the first row of the unknowns on.
   int const begin = group * of.together - of.before, first = begin + in_group;
-  int const skipped = max(-first, 0), own_rows = min(rows_of_block, of.together - in_group);
+  int const skipped = max(-first, 0), own_rows = min(rows_of_sum, of.together - in_group);
   Summed own;
   if (skipped < own_rows)
-    for_rows(step, first + skipped, own_rows - skipped, rows, halves,
-             [&](auto const& result) { own = own + result(); });
+    for_rows<halves>(step, first + skipped, own_rows - skipped, rows,
+                     [&](auto const& result) { own = own + result(); });
   sum_by_block(own, sums + blockIdx.x);
 }
 
@@ -118,16 +118,19 @@ int rows_of(Step const& step) {
 template <class Step>
 void launch_points(Stream& stream, Step const& step) {
   int const rows = rows_of(step);
-  points_kernel<<<blocks_for(rows, rows_of_block), threads_of_columns, 0, native(stream)>>>(
-      step, rows, halves_cells(step.a));
+  auto* const kernel =
+      halves_cells(step.a) ? points_kernel<true, Step> : points_kernel<false, Step>;
+  kernel<<<blocks_for(rows, rows_of_block), threads_of_columns, 0, native(stream)>>>(step, rows);
   GRIDSTRIDE_CHECK_LAUNCH(stream, "multigrid points");
 }
 
 template <class Step>
 void launch_points(Stream& stream, Step const& step, Found* largest) {
   int const rows = rows_of(step);
-  find_points_kernel<<<blocks_for(rows, rows_of_block), threads_of_columns, 0, native(stream)>>>(
-      step, rows, halves_cells(step.a), largest);
+  auto* const kernel =
+      halves_cells(step.a) ? find_points_kernel<true, Step> : find_points_kernel<false, Step>;
+  kernel<<<blocks_for(rows, rows_of_block), threads_of_columns, 0, native(stream)>>>(step, rows,
+                                                                                     largest);
   GRIDSTRIDE_CHECK_LAUNCH(stream, "multigrid points");
 }
 
@@ -142,8 +145,11 @@ template <class T, class S>
 void march_stored(Stream& stream, SumAlongBefore<T, S> const& step, Planes const& planes,
                   Summed* sums) {
   auto const of = SumRows::of(step, planes);
-  sum_points_kernel<<<static_cast<unsigned>(of.blocks()), threads_of_columns, 0, native(stream)>>>(
-      step, of, rows_of(step), halves_cells(step.a), sums);
+  using Step = SumAlongBefore<T, S>;
+  auto* const kernel =
+      halves_cells(step.a) ? sum_points_kernel<true, Step> : sum_points_kernel<false, Step>;
+  kernel<<<static_cast<unsigned>(of.blocks()), threads_of_columns, 0, native(stream)>>>(
+      step, of, rows_of(step), sums);
   GRIDSTRIDE_CHECK_LAUNCH(stream, "multigrid sum");
 }
 

@@ -334,7 +334,7 @@ struct ApplyToDirection {
   }
 };
 
-/// u += unit·α·p; finds the largest change, and the largest |u|.
+/// u += unit·α·p, or from 0 u = that; finds the largest change, and the largest |u|.
 template <class T, class S>
 struct Advance {
   poisson::Operator<T> a;
@@ -343,6 +343,7 @@ struct Advance {
   double* u;
   double unit;
   Along const* along;
+  bool from_zero;
   struct Loaded {
     S p;
     double u, alpha;
@@ -352,7 +353,7 @@ struct Advance {
     return spot_of(a, level, i, j, k, false);
   }
   GRIDSTRIDE_HOST_DEVICE Loaded load(Spot const& at) const {
-    return {p[at.grid], u[at.grid], along->alpha};
+    return {p[at.grid], from_zero ? 0.0 : u[at.grid], along->alpha};
   }
   GRIDSTRIDE_HOST_DEVICE Found finish(Spot const& at, Loaded const& has) const {
     double const change = has.alpha * unit * has.p, sum = has.u + change;

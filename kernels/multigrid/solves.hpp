@@ -11,12 +11,12 @@ int Corrected<T, S>::find_correction(Stream& stream, int before) const {
     if (shares_ && shares_->is_cut(0))
       share_cycle(stream, kind_of(before == 0));
     else
-      (before == 0 ? first_ : next_).launch(stream);
+      (before == 0 ? first_ : next_[visits_]).launch(stream);
     return 1;
   }
   int const sweeps = std::min(sweeps_at_once, options_.most_cycles - before);
   if (sweeps == sweeps_at_once)
-    next_.launch(stream);
+    next_[visits_].launch(stream);
   else
     sweep(stream, sweeps);
   return sweeps;
@@ -33,7 +33,8 @@ void Corrected<T, S>::correct(Stream& stream, std::span<double> u,
 
 template <class T, class S>
 void Corrected<T, S>::advance(Stream& stream, std::span<double> u,
-                              TakeResidual<T, S> const& residual, bool is_first, Found* found) {
+                              TakeResidual<T, S> const& residual, bool is_first, bool from_zero,
+                              Found* found) {
   auto const finest = this->finest();
   double* const solution = poisson::at_places(equation_, u.data());
   S* const p = poisson::at_places(equation_, direction_.data());
@@ -48,7 +49,7 @@ void Corrected<T, S>::advance(Stream& stream, std::span<double> u,
   complete(stream, direction_.span());
   find_along(stream, ApplyToDirection<T, S>{a_, finest, p, q, scale_}, Finds::alpha);
   double const unit = residual.scale;
-  Advance<T, S> const step{a_, finest, p, solution, scale_ / unit, along};
+  Advance<T, S> const step{a_, finest, p, solution, scale_ / unit, along, from_zero};
   if (carries_ && beside_)
     beside_->queue([&](Stream& other, Found* of_u) { find(other, step, of_u); });
   else
@@ -87,34 +88,41 @@ TakeResidual<T, S> Corrected<T, S>::residual_step(double const* solution, T cons
 
 template <class T, class S>
 void Corrected<T, S>::go_along_directions(Stream& stream, std::span<double> u,
-                                          TakeResidual<T, S> const& residual, Progress& progress) {
+                                          TakeResidual<T, S> const& residual, bool from_u,
+                                          Progress& progress) {
   double left = progress.left(), found_from_u = left;  // the latter the last one that was
   struct Pending {
     int cycles;
     double left;
     Found of_u;
+    std::size_t place;  // of that, where it is found beside the chain
   };
   std::optional<Pending> pending;
+  // Where boxes touch at edges all over, two visits go too far: what is left tells.
+  constexpr double most_by_two_visits = 0.3;
+  visits_ = 1;
   auto const add = [&](int cycles, double left_, Found const& of_u) {
     progress.add(cycles, left_, number(of_u.first), number(of_u.second));
   };
   for (int done = 0; !progress.ended();) {
     carries_ = left > least_carried * found_from_u;
     int const cycles = find_correction(stream, done);
-    advance(stream, u, residual, done == 0, found_.data());
+    advance(stream, u, residual, done == 0, done == 0 && !from_u, found_.data());
     complete_right();
     done += cycles;
     auto const found = take_found(stream, 1);
-    left = number(found[0].first);
+    double const before = std::exchange(left, number(found[0].first));
+    if (done > 1 && left > most_by_two_visits * before && twice_[0] != twice_[1]) visits_ = 0;
     if (pending) {
-      add(pending->cycles, pending->left, beside_ ? beside_->found_before() : pending->of_u);
+      add(pending->cycles, pending->left,
+          beside_ ? beside_->found_before(pending->place) : pending->of_u);
       pending.reset();
     }
     if (defers_ && carries_ && done < options_.most_cycles && !progress.ended() &&
         !progress.may_end(left))
-      pending = {cycles, left, found[1]};
+      pending = {cycles, left, found[1], beside_ ? beside_->place() : 0};
     else
-      add(cycles, left, carries_ && beside_ ? beside_->found() : found[1]);
+      add(cycles, left, carries_ && beside_ ? beside_->found(beside_->place()) : found[1]);
     if (carries_ && progress.ended() && !progress.is_lost()) {
       if (beside_) beside_->join();
       complete(stream, u);
@@ -178,13 +186,14 @@ Outcome Corrected<T, S>::solve(Stream& given, std::span<T const> right, std::spa
   Extent const points = points_of(finest);
   bool const renews = other_.size() > 0;
   zero_async(found_.span(), stream);
-  // From 0 there is nothing to be written where the first correction goes to an array that has not
-  // been looked at.
+  // From 0 there is nothing to be written where the first correction, or direction, gives u without a look
+  // at what it was.
+  bool const begins = from_u || !(renews || (options_.conjugates && options_.most_cycles > 0));
   find(stream,
        Begin<T>{points, places(), f, from_u ? poisson::at_places(equation_, u.data()) : nullptr,
-                renews && !from_u ? nullptr : solution},
+                begins ? solution : nullptr},
        found_.data());
-  if (from_u || !renews) complete(stream, solved);
+  if (begins) complete(stream, solved);
   double const largest = number(take_found(stream, 1)[0].first);
   Progress progress(options_, largest, rounding_);
   // Right-hand sides of levels are near 1, whatever their unit.
@@ -206,7 +215,7 @@ Outcome Corrected<T, S>::solve(Stream& given, std::span<T const> right, std::spa
   zero_async(found_.span(), stream);
   double const* old = solution;
   if (largest > 0 && options_.conjugates)
-    go_along_directions(stream, solved, residual, progress);
+    go_along_directions(stream, solved, residual, from_u, progress);
   else if (largest > 0)
     old = go_by_cycles(stream, solved, residual, from_u, progress);
   if (renews || !(largest > 0)) settle(stream, largest > 0 ? old : nullptr, solution);

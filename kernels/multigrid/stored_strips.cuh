@@ -31,10 +31,56 @@ struct Stored8 {
   }
 };
 
-/// Those around a point.
+/// Asks for what will be loaded later.
+__device__ inline void ask_cache(void const* source) {
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(source));
+}
+
+/// By a diagonal, which is far from the ends of the range.
+__device__ inline float over_diagonal(float a, float diagonal) {
+  float reciprocal;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(reciprocal) : "f"(diagonal));
+  return a * reciprocal;
+}
+__device__ inline double over_diagonal(double a, double diagonal) { return a / diagonal; }
+
+/// What is on both sides of a point along the axes less what it has, or anything else.
+template <class S>
+struct Differences {
+  S left, right, below, above, before, behind;
+};
+
+/// The faces around a point.
 template <class S>
 struct FacesAround {
-  S lower, upper, lower_across, upper_across, lower_along, upper_along;
+  S left, right, below, above, before, behind;
+
+  __device__ bool is_left_nearer() const { return left >= right; }
+  __device__ S diagonal() const { return (left + right) + (below + above) + (before + behind); }
+  /// Σ faces·differences
+  __device__ S drawn(Differences<S> const& d) const {
+    return (left * d.left + right * d.right) + (below * d.below + above * d.above) +
+           (before * d.before + behind * d.behind);
+  }
+};
+
+/// a around a point, and at it: faces are sums of both.
+template <class S>
+struct FieldAround {
+  S own, left, right, below, above, before, behind, of_across, of_along;
+
+  __device__ bool is_left_nearer() const { return left >= right; }
+  __device__ S diagonal() const {
+    S const twice = own + own;
+    return (twice + (left + right)) + of_across * (twice + (below + above)) +
+           of_along * (twice + (before + behind));
+  }
+  __device__ S drawn(Differences<S> const& d) const {
+    S const in_row = own * (d.left + d.right) + (left * d.left + right * d.right);
+    S const across = own * (d.below + d.above) + (below * d.below + above * d.above);
+    S const along = own * (d.before + d.behind) + (before * d.before + behind * d.behind);
+    return in_row + of_across * across + of_along * along;
+  }
 };
 
 /// Faces as they are stored. Along the column those behind a plane are those before the next one, where the
@@ -43,6 +89,9 @@ template <bool volume, class S>
 class FaceStrips {
  public:
   static constexpr int width = vector_width<S>;
+  /// Blocks that are to be at work together on a multiprocessor.
+  static constexpr int blocks = volume && sizeof(S) == sizeof(float) ? 3 : 2;
+  static constexpr bool asks_ahead = false;
 
   /// From the plane k on.
   __device__ FaceStrips(Level<S> const& level, Axes axes, int first, int j, int k) {
@@ -67,9 +116,10 @@ class FaceStrips {
       across_behind_ = Stored8<S>::load(across_ + k * across_plane_ + to_row_);
     }
   }
+  __device__ void ask(int) const {}
   /// Of a strip's point with the number v of a parity.
   template <int is_odd>
-  __device__ FacesAround<S> faces(int v) const {
+  __device__ FacesAround<S> around(int v) const {
     constexpr int last = 2 * width - 1;
     int const o = 2 * v + is_odd;
     return {S{in_row_.at(o)},        o < last ? S{in_row_.at((o + 1) % (last + 1))} : S{row_end_},
@@ -91,6 +141,8 @@ template <class S>
 class FieldStrips {
  public:
   static constexpr int width = vector_width<S>;
+  static constexpr int blocks = sizeof(S) == sizeof(float) ? 3 : 2;
+  static constexpr bool asks_ahead = true;
 
   __device__ FieldStrips(Level<S> const& level, Axes, int first, int j, int k)
       : row_(level.field + level.field_place(2 * first, j, 0)),
@@ -109,18 +161,21 @@ class FieldStrips {
     left_ = here[-1];
     right_ = here[2 * width];
   }
+  /// For what a later plane takes.
+  __device__ void ask(int k) const { ask_cache(row_ + (k + 1) * plane_); }
   template <int is_odd>
-  __device__ FacesAround<S> faces(int v) const {
+  __device__ FieldAround<S> around(int v) const {
     constexpr int last = 2 * width - 1;
     int const o = 2 * v + is_odd;
-    S const own = here_.at(o), left = o > 0 ? here_.at((o + last) % (last + 1)) : left_,
-            right = o < last ? here_.at((o + 1) % (last + 1)) : right_;
-    return {own + left,
-            own + right,
-            of_across_ * (own + S{below_.at(o)}),
-            of_across_ * (own + S{above_.at(o)}),
-            of_along_ * (own + S{before_.at(o)}),
-            of_along_ * (own + S{behind_.at(o)})};
+    return {S{here_.at(o)},
+            o > 0 ? S{here_.at((o + last) % (last + 1))} : S{left_},
+            o < last ? S{here_.at((o + 1) % (last + 1))} : S{right_},
+            S{below_.at(o)},
+            S{above_.at(o)},
+            S{before_.at(o)},
+            S{behind_.at(o)},
+            of_across_,
+            of_along_};
   }
   __device__ void go_on() {
     before_ = here_;
