@@ -228,8 +228,10 @@ void Hierarchy<S>::keep_field(Stream& stream, poisson::Equation<T> const& equati
   auto& level = levels_[0];
   Coefficient* const field = zeros(stream, stored_, level.field_size());
   level.field = field;
-  for (int axis = 0; axis < 3; ++axis)
+  for (int axis = 0; axis < 3; ++axis) {
+    level.face[axis] = field;
     level.of_axis[axis] = static_cast<S>(a.weight[axis] / a.weight[0]);
+  }
   Level<S> const own = shared != nullptr ? shared->own(level) : level;
   each(stream, KeepField<T, S>{a, own, field + (own.field - field), a.weight[0] * scale});
   if (shared != nullptr) shared->complete_field(stream, level, field);

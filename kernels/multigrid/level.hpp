@@ -83,8 +83,9 @@ struct Level {
   S const *lower[3], *upper[3], *sum[3];
   S reaction;
   Coefficient const *face[3], *mass;  ///< the latter null: 0
-  Coefficient const* field;  ///< a, also of what lies beside the points; null: faces are stored
-  S of_axis[3];              ///< what a face is of the sum of a on both sides
+  /// a, also of what lies beside the points; null: faces are stored. Else of `face` counts which is null.
+  Coefficient const* field;
+  S of_axis[3];  ///< what a face is of the sum of a on both sides
   /// 1/diagonal at the places of the first colour, 0 where that is 0: where a GPU goes by columns, else null.
   S const* reciprocal;
   int line;
@@ -95,10 +96,7 @@ struct Level {
   Weight const* weight[3];
   S *u, *f, *r;
 
-  GRIDSTRIDE_HOST_DEVICE bool is_stored() const { return face[0] != nullptr || field != nullptr; }
-  GRIDSTRIDE_HOST_DEVICE bool has_faces(int axis) const {
-    return face[axis] != nullptr || field != nullptr;
-  }
+  GRIDSTRIDE_HOST_DEVICE bool is_stored() const { return face[0] != nullptr; }
   GRIDSTRIDE_HOST_DEVICE bool has_seam() const { return seam[0] || seam[1] || seam[2]; }
   GRIDSTRIDE_HOST_DEVICE std::int64_t size() const {
     return std::int64_t{count[0]} * count[1] * count[2];
@@ -331,7 +329,7 @@ GRIDSTRIDE_HOST_DEVICE S drawn(Level<S> const& level, S const* u, Row<S> const& 
   S const own = u[level.place(at[0], at[1], at[2])];
   S sum = 0;
   for (int axis = 0; axis < 3; ++axis) {
-    if (!level.has_faces(axis)) continue;
+    if (level.face[axis] == nullptr) continue;
     int const count = level.count[axis];
     int below[3] = {at[0], at[1], at[2]}, above[3] = {at[0], at[1], at[2]};
     --below[axis], ++above[axis];

@@ -222,7 +222,8 @@ TEST(Multigrid, RanksShareCyclesWithFieldsBitByBit) {
   trials.back().spacing = 0.25;
   // The finest level has a in the place of faces.
   for (std::int64_t const least : {std::int64_t{0}, nothing_is_cut}) {
-    trials.push_back({{12, 13, 65}, "ddppdd", 0, 3, least, Cycle::full, "auto", -1, 100, false, "s"});
+    trials.push_back(
+        {{12, 13, 65}, "ddppdd", 0, 3, least, Cycle::full, "auto", -1, 100, false, "s"});
     trials.push_back({{14, 12, 96}, "ddddpp", 0, 2, least, Cycle::v, "auto", -1, 100, false, "sk"});
   }
   // What jumps where ranks are cut alone, and what does not.
