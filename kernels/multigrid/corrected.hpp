@@ -180,19 +180,20 @@ class Corrected final : public SolverBody<T> {
   Graph captured(Stream& stream, CycleWork<S> const& work) const {
     return Graph::capture(stream, [&stream, cycle = cycle_, work] { cycle(stream, work); });
   }
-  /// Does something for each way in which small levels may be visited, and for the last one if they are
-  /// the same.
+  /// In the first of two ways in which small levels may be visited, or the only one.
+  std::size_t fewer_twice() const { return twice_[0] == twice_[1] ? 1 : 0; }
+  /// Does something for each of them, and for the last one at last.
   template <class Do>
   void for_visits(Do const& do_) {
-    for (visits_ = twice_[0] == twice_[1] ? 1 : 0;; visits_ = 1) {
-      do_();
-      if (visits_ == 1) break;
-    }
+    for (visits_ = fewer_twice(); visits_ < 2; ++visits_) do_();
+    visits_ = 1;
   }
   void capture_cycles(Stream& given) {
     Stream& stream = beside_ ? beside_->chain() : given;
-    first_ = captured(stream, work_of(kind_of(true)));
-    for_visits([&] { next_[visits_] = captured(stream, work_of(kind_of(false))); });
+    for_visits([&] {
+      if (visits_ == fewer_twice()) first_ = captured(stream, work_of(kind_of(true)));
+      next_[visits_] = captured(stream, work_of(kind_of(false)));
+    });
   }
   /// Of the levels that all ranks have as a whole.
   void capture_visits(Stream& stream) {

@@ -93,8 +93,9 @@ struct SmallRow {
   S face[3][2], beside[3][2], mass;
   float reciprocal;  ///< of the diagonal, or 0
 
-  __device__ SmallRow(uint4 const* point, S const* u) {
-    uint4 const faces = point[0], places = point[1];
+  __device__ SmallRow(InBlock<S> const& block, int at) {
+    uint4 const faces = block.points[at], places = block.points[2 * block.colour + at];
+    S const* const u = block.u;
     unsigned const pairs[3] = {faces.x, faces.y, faces.z},
                    where[3] = {places.x, places.y, places.z};
     mass = S{__uint_as_float(faces.w)};
@@ -205,9 +206,9 @@ __device__ void find_points(Level<S> const& level, InBlock<S> const& block) {
     float diagonal = __uint_as_float(mass);
     for (unsigned const pair : faces)
       diagonal += __uint_as_float(pair << 16) + __uint_as_float(pair & 0xffff0000u);
-    block.points[2 * at] = {faces[0], faces[1], faces[2], mass};
-    block.points[2 * at + 1] = {places[0], places[1], places[2],
-                                __float_as_uint(diagonal == 0 ? 0.0f : 1 / diagonal)};
+    block.points[at] = {faces[0], faces[1], faces[2], mass};
+    block.points[size + at] = {places[0], places[1], places[2],
+                               __float_as_uint(diagonal == 0 ? 0.0f : 1 / diagonal)};
   }
 }
 
@@ -216,7 +217,7 @@ template <class S>
 __device__ void relax_small(InBlock<S> const& block, int colour, S over, bool from_zero) {
   for (int one = static_cast<int>(threadIdx.x); one < block.colour; one += threads_of_small) {
     int const at = colour * block.colour + one;
-    SmallRow<S> const row(block.points + 2 * at, block.u);
+    SmallRow<S> const row(block, at);
     bool const goes_over = colour == 0 && over != 1;
     S const by = goes_over ? over : S{1}, f = block.f[at];
     S const nearest = row.face[0][0] >= row.face[0][1] ? row.beside[0][0] : row.beside[0][1];
@@ -229,7 +230,7 @@ __device__ void relax_small(InBlock<S> const& block, int colour, S over, bool fr
 template <class S>
 __device__ void keep_residual_small(InBlock<S> const& block) {
   for (int at = static_cast<int>(threadIdx.x); at < 2 * block.colour; at += threads_of_small)
-    block.r[at] = block.f[at] + SmallRow<S>(block.points + 2 * at, block.u).drawn(block.u[at]);
+    block.r[at] = block.f[at] + SmallRow<S>(block, at).drawn(block.u[at]);
 }
 
 /// Between two levels, along one axis after the other: counts are the coarse level's along the axes that

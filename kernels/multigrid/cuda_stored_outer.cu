@@ -114,7 +114,7 @@ class LevelTile {
 
 /// The same of equations that go by tiles.
 template <class T, class S>
-__global__ void __launch_bounds__(threads_of_tile, 4)
+__global__ void __launch_bounds__(threads_of_tile, 3)
     residual_tile_kernel(__grid_constant__ TakeResidual<T, S> const step, int piece,
                          Found* largest) {
   auto const& level = step.level;

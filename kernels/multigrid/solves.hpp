@@ -100,7 +100,8 @@ void Corrected<T, S>::go_along_directions(Stream& stream, std::span<double> u,
   std::optional<Pending> pending;
   // Where boxes touch at edges all over, two visits go too far: what is left tells.
   constexpr double most_by_two_visits = 0.3;
-  visits_ = 1;
+  // Of a full cycle each visit of a level is one more of those after it.
+  visits_ = fewer_twice();
   auto const add = [&](int cycles, double left_, Found const& of_u) {
     progress.add(cycles, left_, number(of_u.first), number(of_u.second));
   };
@@ -112,7 +113,10 @@ void Corrected<T, S>::go_along_directions(Stream& stream, std::span<double> u,
     done += cycles;
     auto const found = take_found(stream, 1);
     double const before = std::exchange(left, number(found[0].first));
-    if (done > 1 && left > most_by_two_visits * before && twice_[0] != twice_[1]) visits_ = 0;
+    if (done == cycles)
+      visits_ = 1;
+    else if (left > most_by_two_visits * before)
+      visits_ = fewer_twice();
     if (pending) {
       add(pending->cycles, pending->left,
           beside_ ? beside_->found_before(pending->place) : pending->of_u);
