@@ -1,7 +1,7 @@
 // Cycles in as few and as fast kernels as they take: large levels by columns of points
 // (cuda_march.cu, cuda_gather.cu; cuda_stored.cu where equations are stored), and small ones at once:
 // with the same coefficients everywhere by the modes of their axes (cuda_separable.cu), else one block
-// makes the steps of steps.hpp on levels of up to two thousand points, in one kernel, where launches would
+// makes the steps of steps.hpp on levels of up to a few thousand points, in one kernel, where launches would
 // take longer than the work.
 
 #include <cuda_runtime_api.h>

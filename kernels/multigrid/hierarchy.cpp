@@ -245,14 +245,17 @@ void Hierarchy<S>::keep_exactly(OwnStored<S> found, Level<S>& level) {
 }
 
 /// Whether the finest level has a in the place of faces: where a is an array, and each face lies between
-/// two of its values, in volumes that are larger than what one block has.
+/// two of its values, in volumes that are larger than what one block has. a is in units of faces along
+/// the first axis, which are not to be much less than others.
 template <class T>
 bool goes_by_field(poisson::Equation<T> const& equation, Levels const& plan) {
   if (equation.grid.dims != 3 || equation.diffusivities == nullptr || plan.changes.empty())
     return false;
+  constexpr double most = 1000;
   std::int64_t points = 1;
   for (std::size_t i = 0; i < 3; ++i) {
     points *= plan.axes[0][i].unknowns();
+    if (equation.grid.spacing[0] > most * equation.grid.spacing[i]) return false;
     for (SideKind const side : equation.sides[i])
       if (side != SideKind::dirichlet && side != SideKind::periodic) return false;
   }

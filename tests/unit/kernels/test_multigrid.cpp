@@ -225,6 +225,7 @@ TEST(Multigrid, RanksShareCyclesWithFieldsBitByBit) {
     trials.push_back(
         {{12, 13, 65}, "ddppdd", 0, 3, least, Cycle::full, "auto", -1, 100, false, "s"});
     trials.push_back({{14, 12, 96}, "ddddpp", 0, 2, least, Cycle::v, "auto", -1, 100, false, "sk"});
+    trials.back().spacing = 0.02;
   }
   // What jumps where ranks are cut alone, and what does not.
   for (std::string const of : {"c", "e"}) {
