@@ -194,6 +194,27 @@ struct Row {
   S lower[3], upper[3], diagonal;
 };
 
+/// Of a level that has a in the place of faces, without the mass.
+template <class S>
+GRIDSTRIDE_HOST_DEVICE void take_field(Level<S> const& level, int const (&at)[3], Row<S>& row) {
+  Coefficient const* const a = level.field + level.field_place(at[0], at[1], at[2]);
+  for (int axis = 0; axis < 3; ++axis) {
+    std::int64_t const stride = level.field_stride(axis);
+    row.lower[axis] = level.of_axis[axis] * (S{float{*a}} + S{float{a[-stride]}});
+    row.upper[axis] = level.of_axis[axis] * (S{float{*a}} + S{float{a[stride]}});
+  }
+}
+
+template <class S>
+GRIDSTRIDE_HOST_DEVICE void take_faces(Level<S> const& level, int const (&at)[3], Row<S>& row) {
+  for (int axis = 0; axis < 3; ++axis) {
+    Coefficient const* const face = level.face[axis];
+    std::int64_t const place = level.face_place(axis, at[0], at[1], at[2]);
+    row.lower[axis] = face == nullptr ? S{0} : S{float{face[place]}};
+    row.upper[axis] = face == nullptr ? S{0} : S{float{face[place + level.face_stride(axis)]}};
+  }
+}
+
 template <class S>
 GRIDSTRIDE_HOST_DEVICE Row<S> row_of(Level<S> const& level, int const (&at)[3]) {
   Row<S> row;
@@ -207,21 +228,12 @@ GRIDSTRIDE_HOST_DEVICE Row<S> row_of(Level<S> const& level, int const (&at)[3]) 
     row.diagonal = sum + level.reaction;
     return row;
   }
+  if (level.field != nullptr)
+    take_field(level, at, row);
+  else
+    take_faces(level, at, row);
   S sum = 0;
-  for (int axis = 0; axis < 3; ++axis) {
-    Coefficient const* const face = level.face[axis];
-    if (level.field != nullptr) {
-      Coefficient const* const a = level.field + level.field_place(at[0], at[1], at[2]);
-      std::int64_t const stride = level.field_stride(axis);
-      row.lower[axis] = level.of_axis[axis] * (S{float{*a}} + S{float{a[-stride]}});
-      row.upper[axis] = level.of_axis[axis] * (S{float{*a}} + S{float{a[stride]}});
-    } else {
-      std::int64_t const place = level.face_place(axis, at[0], at[1], at[2]);
-      row.lower[axis] = face == nullptr ? S{0} : S{float{face[place]}};
-      row.upper[axis] = face == nullptr ? S{0} : S{float{face[place + level.face_stride(axis)]}};
-    }
-    sum += row.lower[axis] + row.upper[axis];
-  }
+  for (int axis = 0; axis < 3; ++axis) sum += row.lower[axis] + row.upper[axis];
   row.diagonal = sum;
   if (level.mass != nullptr)
     row.diagonal += float{level.mass[level.mass_place(at[0], at[1], at[2])]};
