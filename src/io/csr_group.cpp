@@ -35,17 +35,20 @@ std::int64_t length_in_group(std::filesystem::path const& path, std::string cons
   return info.shape[0];
 }
 
+/// What the group says it is, as AnnData, h5sparse and scipy's `save_npz` do; empty where it does not.
+std::string kind_of_group(hdf5::Object const& group) {
+  for (std::string const attribute : {"encoding-type", "h5sparse_format", "format"})
+    if (group.has_attribute(attribute)) return group.read_text_attribute(attribute);
+  return group.contains("format") ? group.read_text("format") : "";
+}
+
 GroupLayout layout_of_group(hdf5::Object const& group, std::string const& name) {
-  for (std::string const attribute : {"encoding-type", "h5sparse_format"}) {
-    if (!group.has_attribute(attribute)) continue;
-    auto const text = group.read_text_attribute(attribute);
-    if (text == "csr_matrix" || text == "csr") return GroupLayout::rows;
-    if (text == "csc_matrix" || text == "csc") return GroupLayout::columns;
-    throw IoError(group.path(), fmt::format("'{}' is of the kind '{}' (csr_matrix and csc_matrix "
-                                            "are read)",
-                                            name, text));
-  }
-  return GroupLayout::rows;
+  auto const kind = kind_of_group(group);
+  if (kind.empty() || kind == "csr_matrix" || kind == "csr") return GroupLayout::rows;
+  if (kind == "csc_matrix" || kind == "csc") return GroupLayout::columns;
+  throw IoError(group.path(), fmt::format("'{}' is of the kind '{}' (csr_matrix and csc_matrix "
+                                          "are read)",
+                                          name, kind));
 }
 
 /// Rows and columns; none where the group does not tell.

@@ -303,6 +303,15 @@ TEST_F(CsrGroups, OfColumnsAreTurned) {
     group.write_text_attribute("encoding-type", "csc_matrix");
   }
   EXPECT_EQ(full(read_csr_group(path_, "/A")), (Rows{{1, 0}, {0, 0}, {2, 3}}));
+  // As scipy's save_npz names it.
+  make({0, 1, 1}).write_text("format", "csc");
+  EXPECT_EQ(full(read_csr_group(path_, "/A")), (Rows{{1, 0}, {2, 3}}));
+  make({0, 1, 1}).write_text_attribute("format", "csc");
+  EXPECT_EQ(full(read_csr_group(path_, "/A")), (Rows{{1, 0}, {2, 3}}));
+  make({0, 1, 1}).write_text("format", "csr");
+  EXPECT_EQ(full(read_csr_group(path_, "/A")), (Rows{{1, 2}, {0, 3}}));
+  make({0, 1, 1}).write_text("format", "bsr");
+  EXPECT_EQ(fault(), "'/A' is of the kind 'bsr' (csr_matrix and csc_matrix are read)");
   make({0, 1, 1}).write_text_attribute("encoding-type", "array");
   EXPECT_EQ(fault(), "'/A' is of the kind 'array' (csr_matrix and csc_matrix are read)");
 }
