@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include "core/error.hpp"
 #include "core/text.hpp"
@@ -60,6 +61,22 @@ std::vector<std::string> datasets_of(hdf5::Object const& file) {
           dataset, major, minor, release, reason.empty() ? "unknown reason" : reason));
 }
 
+/// Numbers of netCDF that stand for others: what is meant is number·scale_factor + add_offset.
+void require_unpacked(hdf5::Object const& dataset, std::string const& name) {
+  constexpr std::pair<std::string_view, double> plain[] = {{"scale_factor", 1}, {"add_offset", 0}};
+  for (auto const& [key, value] : plain) {
+    std::string const attribute(key);
+    if (!dataset.has_attribute(attribute)) continue;
+    auto const told = dataset.read_attribute<double>(attribute);
+    if (told.size() != 1 || told[0] != value)
+      throw IoError(dataset.path(),
+                    fmt::format("the numbers of '{}' stand for others, by its attribute {} ({}), "
+                                "which is not applied (write the values themselves, as xarray "
+                                "has them, into a file of their own)",
+                                name, attribute, fmt::join(told, ", ")));
+  }
+}
+
 hdf5::Object open_existing(hdf5::Object const& file, std::string const& dataset) {
   if (dataset.empty() || !file.contains(dataset)) fail_missing(file, dataset);
   hdf5::Handle const object(H5Oopen(file.id(), dataset.c_str(), H5P_DEFAULT), H5Oclose);
@@ -70,6 +87,7 @@ hdf5::Object open_existing(hdf5::Object const& file, std::string const& dataset)
                                            kind == H5I_GROUP ? "group" : "type"));
   hdf5::Object opened = file.open_dataset(dataset);
   hdf5::require_stored(opened, dataset);
+  require_unpacked(opened, dataset);
   return opened;
 }
 

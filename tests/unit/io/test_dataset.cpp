@@ -84,6 +84,26 @@ TEST_F(Dataset, RefusesWhatIsNoRealNumber) {
     expect_io_error([&] { open_dataset(path, name); }, {"data.h5", name, "no real numbers"});
 }
 
+TEST_F(Dataset, RefusesNumbersThatStandForOthers) {
+  auto const packed = folder / "packed.h5";
+  {
+    Object const file = create_plain_file(packed);
+    std::vector<std::int16_t> const values = {1, 2};
+    auto const put = [&](char const* dataset, char const* attribute, double value) {
+      auto const made = file.create_dataset(dataset, H5T_STD_I16LE, hdf5::simple_space({2}));
+      made.write(values.data(), H5T_NATIVE_INT16);
+      made.write_list_attribute<double>(attribute, std::vector{value});
+    };
+    put("plain", "scale_factor", 1);
+    put("scaled", "scale_factor", 0.25);
+    put("moved", "add_offset", -40);
+  }
+  EXPECT_NO_THROW(open_dataset(packed, "plain"));
+  expect_io_error([&] { open_dataset(packed, "scaled"); },
+                  {"the numbers of 'scaled' stand for others", "scale_factor (0.25)", "xarray"});
+  expect_io_error([&] { inspect_dataset(packed, "moved"); }, {"add_offset (-40)"});
+}
+
 TEST_F(Dataset, KeepsTheStoredType) {
   EXPECT_EQ(open_dataset(path, "uint16")->type(),
             (NumberType{NumberKind::unsigned_integer, 2, true}));
