@@ -217,7 +217,8 @@ struct ConjugateBody {
         matrix(symmetric_operator<double>(stream, of, exponent, pointer(roots))),
         b(stream, MemorySpace::device, size()),
         x(stream, MemorySpace::device, size()) {
-    if (options.aggregates) preconditioner = aggregation(stream, of, singular, exponent, pointer(roots));
+    if (options.aggregates)
+      preconditioner = aggregation(stream, of, singular, exponent, pointer(roots));
     if (options.aggregates || options.inner == Precision::float64) return;
     rounded_roots = diagonal_roots<float>(stream, of, exponent);
     matrix.rounded = std::make_shared<krylov::Operator<float> const>(
