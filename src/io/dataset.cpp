@@ -4,8 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "core/error.hpp"
 #include "core/text.hpp"
@@ -77,6 +80,76 @@ void require_unpacked(hdf5::Object const& dataset, std::string const& name) {
   }
 }
 
+/// The numbers of an attribute, if there is one that has any.
+std::vector<double> numbers_of_attribute(hdf5::Object const& dataset, std::string const& key) {
+  if (!dataset.has_attribute(key)) return {};
+  constexpr std::string_view what = "reading an attribute";
+  auto const attribute =
+      dataset.own(H5Aopen(dataset.id(), key.c_str(), H5P_DEFAULT), H5Aclose, what);
+  auto const type = dataset.own(H5Aget_type(attribute.id()), H5Tclose, what);
+  H5T_class_t const kind = H5Tget_class(type.id());
+  if (kind != H5T_INTEGER && kind != H5T_FLOAT) return {};
+  return dataset.read_attribute<double>(key);
+}
+
+/// Calls `visit(start, counts, values)` for blocks of at most some million numbers.
+template <class Visit>
+void for_each_block(hdf5::Object const& dataset, Visit const& visit) {
+  constexpr hsize_t most = 1 << 20;
+  hdf5::Shape const shape = dataset.shape();
+  hdf5::Shape extents(shape.size(), 1), start(shape.size(), 0);
+  hsize_t size = 1;
+  for (std::size_t axis = shape.size(); axis-- > 0 && size < most;) {
+    if (shape[axis] == 0) return;
+    extents[axis] = std::min(shape[axis], std::max<hsize_t>(most / size, 1));
+    size *= extents[axis];
+    if (extents[axis] < shape[axis]) break;
+  }
+  std::vector<double> values;
+  for (bool more = true; more;) {
+    hdf5::Shape counts = extents;
+    hsize_t count = 1;
+    for (std::size_t axis = 0; axis < shape.size(); ++axis)
+      count *= counts[axis] = std::min(extents[axis], shape[axis] - start[axis]);
+    values.resize(count);
+    if (shape.empty())
+      dataset.read(values.data(), H5T_NATIVE_DOUBLE);
+    else
+      dataset.read(values.data(), H5T_NATIVE_DOUBLE, start, counts);
+    visit(start, counts, values);
+    more = false;
+    for (std::size_t axis = shape.size(); axis-- > 0 && !more;) {
+      start[axis] += extents[axis];
+      more = start[axis] < shape[axis];
+      if (!more) start[axis] = 0;
+    }
+  }
+}
+
+/// Numbers of netCDF that say that there is none, where these are any: NaN is told by who looks at values.
+void require_none_missing(hdf5::Object const& dataset, std::string const& name) {
+  for (std::string const key : {"_FillValue", "missing_value"})
+    for (double const missing : numbers_of_attribute(dataset, key)) {
+      if (!std::isfinite(missing)) continue;
+      for_each_block(dataset, [&](hdf5::Shape place, hdf5::Shape const& counts,
+                                  std::vector<double> const& values) {
+        auto const found = std::ranges::find(values, missing);
+        if (found == values.end()) return;
+        auto rest = static_cast<hsize_t>(found - values.begin());
+        for (std::size_t axis = place.size(); axis-- > 0;) {
+          place[axis] += rest % counts[axis];
+          rest /= counts[axis];
+        }
+        throw IoError(
+            dataset.path(),
+            fmt::format("'{}' has no value at [{}]: {} stands for what is missing, by its "
+                        "attribute {} (write a file in which all places have values, as "
+                        "xarray's fillna makes)",
+                        name, fmt::join(place, ", "), missing, key));
+      });
+    }
+}
+
 hdf5::Object open_existing(hdf5::Object const& file, std::string const& dataset) {
   if (dataset.empty() || !file.contains(dataset)) fail_missing(file, dataset);
   hdf5::Handle const object(H5Oopen(file.id(), dataset.c_str(), H5P_DEFAULT), H5Oclose);
@@ -133,7 +206,10 @@ std::unique_ptr<NumberSource> open_dataset(std::filesystem::path const& path,
   hdf5::Object const file = hdf5::open_file(path);
   hdf5::Object const opened = open_existing(file, dataset);
   DatasetInfo const info = inspect(opened);
-  if (info.numeric) return numbers_of(opened, dataset);
+  if (info.numeric) {
+    require_none_missing(opened, dataset);
+    return numbers_of(opened, dataset);
+  }
   throw IoError(path, fmt::format("'{}' holds no real numbers (it holds {})", dataset, info.type));
 }
 

@@ -1,5 +1,6 @@
 #include "io/dataset.hpp"
 
+#include <limits>
 #include <numeric>
 
 #include "io/hdf5.hpp"
@@ -102,6 +103,38 @@ TEST_F(Dataset, RefusesNumbersThatStandForOthers) {
   expect_io_error([&] { open_dataset(packed, "scaled"); },
                   {"the numbers of 'scaled' stand for others", "scale_factor (0.25)", "xarray"});
   expect_io_error([&] { inspect_dataset(packed, "moved"); }, {"add_offset (-40)"});
+}
+
+/// What netCDF has where there is no value, unless it is nowhere; NaN and texts say nothing.
+TEST_F(Dataset, RefusesNumbersThatStandForNone) {
+  auto const masked = folder / "masked.h5";
+  std::vector<std::int64_t> const values = {1, 2, 3, 4, -999, 6, 7, 8, 9, 10, 11, 12};
+  {
+    Object const file = create_plain_file(masked);
+    auto const put = [&](char const* dataset, hdf5::Shape const& shape,
+                         std::vector<double> const& none) {
+      auto made = file.create_dataset(dataset, H5T_STD_I16BE, hdf5::simple_space(shape));
+      made.write(values.data(), H5T_NATIVE_INT64);
+      made.write_list_attribute<double>("missing_value", none);
+      return made;
+    };
+    put("everywhere", {3, 4}, {-1, std::numeric_limits<double>::quiet_NaN()});
+    put("text", {12}, {0}).write_text_attribute("_FillValue", "none");
+    put("plane", {3, 4}, {0, -999});
+    put("volume", {2, 3, 2}, {12});
+    hdf5::Shape const large = {3, 1500, 1000};
+    std::vector<float> numbers(3 * 1500 * 1000, 0.5f);
+    numbers[(2 * 1500 + 1400) * 1000 + 7] = 9.96921e36f;
+    auto const made = file.create_dataset("large", H5T_IEEE_F32LE, hdf5::simple_space(large));
+    made.write(numbers.data(), H5T_NATIVE_FLOAT);
+    made.write_list_attribute<double>("_FillValue", std::vector<double>{9.96921e36f});
+  }
+  EXPECT_NO_THROW(open_dataset(masked, "everywhere"));
+  EXPECT_NO_THROW(open_dataset(masked, "text"));
+  expect_io_error([&] { open_dataset(masked, "plane"); },
+                  {"'plane' has no value at [1, 0]: -999 stands for", "missing_value", "fillna"});
+  expect_io_error([&] { open_dataset(masked, "volume"); }, {"at [1, 2, 1]: 12 stands"});
+  expect_io_error([&] { open_dataset(masked, "large"); }, {"at [2, 1400, 7]: 9.969", "_FillValue"});
 }
 
 TEST_F(Dataset, KeepsTheStoredType) {
