@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -97,10 +98,10 @@ template <class Visit>
 void for_each_block(hdf5::Object const& dataset, Visit const& visit) {
   constexpr hsize_t most = 1 << 20;
   hdf5::Shape const shape = dataset.shape();
+  if (std::ranges::find(shape, 0U) != shape.end()) return;
   hdf5::Shape extents(shape.size(), 1), start(shape.size(), 0);
   hsize_t size = 1;
-  for (std::size_t axis = shape.size(); axis-- > 0 && size < most;) {
-    if (shape[axis] == 0) return;
+  for (std::size_t axis = shape.size(); axis-- > 0;) {
     extents[axis] = std::min(shape[axis], std::max<hsize_t>(most / size, 1));
     size *= extents[axis];
     if (extents[axis] < shape[axis]) break;
@@ -128,26 +129,28 @@ void for_each_block(hdf5::Object const& dataset, Visit const& visit) {
 
 /// Numbers of netCDF that say that there is none, where these are any: NaN is told by who looks at values.
 void require_none_missing(hdf5::Object const& dataset, std::string const& name) {
+  std::map<double, std::string> missing;  // and by which attribute
   for (std::string const key : {"_FillValue", "missing_value"})
-    for (double const missing : numbers_of_attribute(dataset, key)) {
-      if (!std::isfinite(missing)) continue;
-      for_each_block(dataset, [&](hdf5::Shape place, hdf5::Shape const& counts,
-                                  std::vector<double> const& values) {
-        auto const found = std::ranges::find(values, missing);
-        if (found == values.end()) return;
-        auto rest = static_cast<hsize_t>(found - values.begin());
-        for (std::size_t axis = place.size(); axis-- > 0;) {
-          place[axis] += rest % counts[axis];
-          rest /= counts[axis];
-        }
-        throw IoError(
-            dataset.path(),
-            fmt::format("'{}' has no value at [{}]: {} stands for what is missing, by its "
-                        "attribute {} (write a file in which all places have values, as "
-                        "xarray's fillna makes)",
-                        name, fmt::join(place, ", "), missing, key));
-      });
+    for (double const number : numbers_of_attribute(dataset, key))
+      if (std::isfinite(number)) missing.emplace(number, key);
+  if (missing.empty()) return;
+  for_each_block(dataset, [&](hdf5::Shape place, hdf5::Shape const& counts,
+                              std::vector<double> const& values) {
+    for (auto const& [number, key] : missing) {
+      auto const found = std::ranges::find(values, number);
+      if (found == values.end()) continue;
+      auto rest = static_cast<hsize_t>(found - values.begin());
+      for (std::size_t axis = place.size(); axis-- > 0;) {
+        place[axis] += rest % counts[axis];
+        rest /= counts[axis];
+      }
+      throw IoError(dataset.path(),
+                    fmt::format("'{}' has no value at [{}]: {} stands for what is missing, by its "
+                                "attribute {} (write a file in which all places have values, as "
+                                "xarray's fillna makes)",
+                                name, fmt::join(place, ", "), number, key));
     }
+  });
 }
 
 hdf5::Object open_existing(hdf5::Object const& file, std::string const& dataset) {

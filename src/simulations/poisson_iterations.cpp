@@ -69,8 +69,8 @@ std::string shortfall_of(multigrid::Outcome const& outcome, std::string const& m
         factor);
   return fmt::format(
       "{} (cycles have stopped to help: method: {} may do where the coefficients differ by many "
-      "orders "
-      "of magnitude from point to point, unless roundings are larger than parameters.tolerance)",
+      "orders of magnitude from point to point, unless roundings are larger than "
+      "parameters.tolerance)",
       reached, method == "multigrid" ? "mg_cg or amg_cg" : "amg_cg");
 }
 

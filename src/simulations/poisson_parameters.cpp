@@ -105,10 +105,8 @@ void Parameters::fields(Visitor& visitor, config::RunOptions const& run) {
        "iterations, as many as a side has points and more"},
       {"amg_cg",
        "the same with a cycle of algebraic multigrid for each direction, for which there is a "
-       "matrix "
-       "in memory, some 500 bytes a point: where coefficients jump from point to point so that "
-       "cycles "
-       "of multigrid do not help"},
+       "matrix in memory, some 500 bytes a point: where coefficients jump from point to point so "
+       "that cycles of multigrid do not help"},
       {"newton",
        "Newton's method, with GMRES and cycles for its linear equations, where coefficients or the "
        "source depend on u, to a tolerance"}};

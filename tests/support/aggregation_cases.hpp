@@ -22,12 +22,7 @@ template <class T>
 void expect_symmetric_rows(Stream& stream, KnownEquation const& e) {
   constexpr int exponent = -3;
   auto const a = to_device<T>(stream, e.a), kappa = to_device<T>(stream, e.kappa);
-  Equation<T> equation{
-      .grid = e.grid, .sides = e.sides, .diffusivity = e.a[0], .reaction = e.kappa[0]};
-  if (e.varies) {
-    equation.diffusivities = a.data();
-    equation.reactions = kappa.data();
-  }
+  auto const equation = equation_of(e, a, kappa);
   auto const roots = diagonal_roots<double>(stream, equation, exponent);
   auto const [rows, constants] =
       symmetric_rows(stream, equation, exponent, e.varies ? roots.data() : nullptr);

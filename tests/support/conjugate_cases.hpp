@@ -80,17 +80,23 @@ StepsTaken<S> take_steps(Stream& stream, krylov::Operator<S> const& a, std::vect
   return taken;
 }
 
+/// An equation with the coefficients that lie on the device.
+template <class T>
+Equation<T> equation_of(KnownEquation const& e, Buffer<T> const& a, Buffer<T> const& kappa) {
+  Equation<T> equation{
+      .grid = e.grid, .sides = e.sides, .diffusivity = e.a[0], .reaction = e.kappa[0]};
+  if (!e.varies) return equation;
+  equation.diffusivities = a.data();
+  equation.reactions = kappa.data();
+  return equation;
+}
+
 /// `scaled`: rows and columns by the roots of the diagonal.
 template <class S, class T>
 void expect_symmetric(Stream& stream, KnownEquation const& e, bool scaled) {
   constexpr int exponent = -3;
   auto const a = to_device<T>(stream, e.a), kappa = to_device<T>(stream, e.kappa);
-  Equation<T> equation{
-      .grid = e.grid, .sides = e.sides, .diffusivity = e.a[0], .reaction = e.kappa[0]};
-  if (e.varies) {
-    equation.diffusivities = a.data();
-    equation.reactions = kappa.data();
-  }
+  auto const equation = equation_of(e, a, kappa);
   auto const v = random_unknowns(e.grid, e.sides, 1), w = random_unknowns(e.grid, e.sides, 2);
   auto const roots = diagonal_roots<S>(stream, equation, exponent);
   EXPECT_EQ(roots.size(), e.varies ? v.size() : 0);
