@@ -61,7 +61,10 @@ class ConjugateSolver {
   ConjugateSolver& operator=(ConjugateSolver&&) noexcept;
 
   /// From 0. u keeps what it has on Dirichlet sides. Where float32 inside comes to an end too early
-  /// the iterations go on in float64. Waits for the stream.
+  /// the iterations go on in float64. Where they come no further it has converged all the same if each
+  /// row is off by no more than its roundings, 16 units of Σ_j |A_ij|·max |u|, or, with a cycle to tell, if
+  /// that changes u by no more than the tolerance of the largest |u|, and rows that are let off their
+  /// roundings leave no more than the tolerance. Waits for the stream.
   krylov::Result solve(Stream& stream, std::type_identity_t<std::span<T const>> right,
                        std::span<T> u);
 

@@ -154,6 +154,26 @@ struct TakeRight {
   }
 };
 
+/// r ← b − A·x; the square of how much further that is from 0 than roundings of a row may have it, which
+/// are so much of Σ_j |A_ij|.
+template <class T>
+struct Exceed : Symmetric<T, double> {
+  int const* stop;
+  double const* factor;
+  double const *b, *q;  ///< q: x
+  double* r;
+  GRIDSTRIDE_HOST_DEVICE double operator()(double rounding, std::int64_t const (&at)[3]) const {
+    auto const value = [&](std::int64_t place) { return q[place]; };
+    std::int64_t const place = place_of(this->a, at);
+    double const root = this->roots == nullptr ? 1.0 : this->roots[place];
+    double const share = root * this->scale * share_of(this->a, at);
+    double const left = b[place] - this->product(value, at);
+    double const beyond = fabs(left) - rounding * share * product_with(this->a, value, at).row;
+    r[place] = left;
+    return beyond <= 0 ? 0.0 : beyond * beyond;
+  }
+};
+
 /// u ← scale·x at the unknowns, times R where there is one.
 template <class T>
 struct GiveSolution {
@@ -230,7 +250,7 @@ void cuda_multiply_columns(Stream&, ColumnOperator<S> const&, S const* x, S* y);
 /// What steps and visits there are, for those who instantiate them.
 #define GRIDSTRIDE_CONJUGATE_STEPS(step, visit, survey, T)                                        \
   step(Direct<T, double>) step(Direct<T, float>) step(Descend<T, double>) step(Descend<T, float>) \
-      visit(Follow<T, double>) visit(Follow<T, float>) visit(Multiply<T, double>)                 \
+      step(Exceed<T>) visit(Follow<T, double>) visit(Follow<T, float>) visit(Multiply<T, double>) \
           visit(Multiply<T, float>) visit(FindRoots<T, double>) visit(FindRoots<T, float>)        \
               visit(TakeRight<T>) visit(GiveSolution<T>) survey(T)
 

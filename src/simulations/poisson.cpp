@@ -112,7 +112,7 @@ class Poisson final : public OneShot {
   std::vector<Field> fields() const override { return state_->fields(); }
   std::vector<NamedValue> diagnostics() const override;
   std::vector<NamedText> chosen() const override {
-    std::vector<NamedText> texts = {{"method", method_}};
+    std::vector<NamedText> texts = {{"method", went_on() ? "amg_cg after mg_cg" : method_}};
     if (auto const* line = std::get_if<Line>(&solver_))
       texts.push_back({"tridiagonal", std::string(line->variant())});
     if (eliminated_)
@@ -122,7 +122,7 @@ class Poisson final : public OneShot {
       texts.push_back({"relaxation", fmt::format("{:.6g}", options_.factor)});
     else if (auto const* cycles = std::get_if<Cycles>(&solver_))
       texts.push_back({"corrections in", std::string(name_of(cycles->inner()))});
-    if (conjugated_) texts.push_back({"directions in", std::string(name_of(inner_))});
+    if (conjugated_ && !went_on()) texts.push_back({"directions in", std::string(name_of(inner_))});
     if (part_)
       for (auto& text : part_->texts()) texts.push_back(std::move(text));
     if (part_ && method_ == "fft" && stream_.backend() == Backend::cuda)
@@ -131,7 +131,11 @@ class Poisson final : public OneShot {
   }
   std::vector<Table> tables() const override;
   std::string shortfall() const override;
-  std::vector<std::string> fallbacks() const override { return state_->fallbacks(); }
+  std::vector<std::string> fallbacks() const override {
+    auto all = state_->fallbacks();
+    if (!remark_.empty()) all.push_back(remark_);
+    return all;
+  }
 
  private:
   using Line = poisson::LineSolver<T>;
@@ -141,6 +145,8 @@ class Poisson final : public OneShot {
   using Conjugates = poisson::ConjugateSolver<T>;
 
   void compute() override;
+  void go_on();
+  bool went_on() const { return spare_ && conjugated_; }
   void load(config::RunConfig const& run, Inputs const& inputs);
   void impose(config::RunConfig const& run, poisson::SideValues<T> const& values);
   void require_finite(config::RunConfig const& run);
@@ -168,10 +174,13 @@ class Poisson final : public OneShot {
   std::optional<poisson::RankPart<T>> part_;  // of several ranks
   Equation<T> equation_;
   std::optional<int> eliminated_;  // an axis, of several
+  bool goes_by_cycles_;            // of multigrid, or relaxations
   std::variant<std::monostate, Line, Transform, Layers, Cycles, Conjugates> solver_;
-  std::optional<multigrid::Outcome> outcome_;  // of cycles and relaxations
-  multigrid::Options options_;                 // of those
-  std::optional<krylov::Result> conjugated_;   // of conjugate gradients
+  std::optional<multigrid::Outcome> outcome_;       // of cycles and relaxations
+  multigrid::Options options_;                      // of those
+  std::optional<krylov::Result> conjugated_;        // of conjugate gradients
+  std::optional<poisson::ConjugateOptions> spare_;  // where cycles do not come to the tolerance
+  std::string remark_;
   Precision inner_;
   double imbalance_ = unknown;
   double given_ =
@@ -187,7 +196,9 @@ Poisson<T>::Poisson(config::RunConfig const& run, Stream const& stream, Inputs c
       is_given_(poisson::has_given_side(run)),
       mean_(parameters_of(run).mean.value_or(0)),
       eliminated_(poisson::eliminated_axis(run)),
+      goes_by_cycles_(poisson::has_cycles(run)),
       options_(poisson::cycles_of(run)),
+      spare_(poisson::spare_of(run)),
       inner_(poisson::conjugates_of(run).inner) {
   times_.measure("read", [&] { load(run, inputs); });
   if (is_given_) require_finite(run);
@@ -198,7 +209,7 @@ Poisson<T>::Poisson(config::RunConfig const& run, Stream const& stream, Inputs c
   else if (poisson::has_conjugates(run))
     solver_.template emplace<Conjugates>(stream_, equation_, coefficients_.singular,
                                          poisson::conjugates_of(run));
-  else if (poisson::has_cycles(run))
+  else if (goes_by_cycles_)
     solver_.template emplace<Cycles>(stream_, equation_, coefficients_.singular, options_,
                                      run.kernels.at("multigrid"));
   else if (eliminated_)
@@ -319,12 +330,31 @@ void Poisson<T>::compute() {
             solver.solve(stream_, right(), u());
         },
         solver_);
+    if (spare_ && !outcome_->converged) go_on();
     if (!coefficients_.singular) return;
     auto const found = poisson::integrate(stream_, equation_, u());
     poisson::shift(stream_, mean_ - found.sum / found.volume, u());
   });
   times_.measure("check", [this] { check(); });
   if (part_) part_->gather(stream_, (*state_)["u"].span());
+}
+
+/// Where cycles do not help: from the beginning, with what memory they had.
+template <class T>
+void Poisson<T>::go_on() {
+  solver_.template emplace<std::monostate>();
+  std::string const lack =
+      part_ ? "ranks share no matrix" : poisson::lack_for_spare(stream_, equation_.grid);
+  remark_ =
+      fmt::format("method: auto took mg_cg, which has not come to the tolerance after {} cycles; ",
+                  outcome_->cycles);
+  if (!lack.empty()) {
+    remark_ += fmt::format("amg_cg has not been tried ({})", lack);
+    return;
+  }
+  remark_ += "amg_cg went on";
+  Conjugates solver(stream_, equation_, coefficients_.singular, *spare_);
+  conjugated_ = solver.solve(stream_, right(), u());
 }
 
 template <class T>
@@ -353,11 +383,11 @@ std::vector<NamedValue> Poisson<T>::diagnostics() const {
                                     {"mean", is_given_ ? unknown : mean_},
                                     {"imbalance", imbalance_},
                                     {"solves", static_cast<double>(solves())}};
-  if (std::holds_alternative<Cycles>(solver_)) {
-    values.push_back({"estimated_error", outcome_ ? outcome_->error : unknown});
+  if (goes_by_cycles_) {
+    values.push_back({"estimated_error", outcome_ && !went_on() ? outcome_->error : unknown});
     values.push_back({"factor", outcome_ ? outcome_->factor() : unknown});
   }
-  if (std::holds_alternative<Conjugates>(solver_))
+  if (std::holds_alternative<Conjugates>(solver_) || spare_)
     values.push_back({"relative_residual", conjugated_ ? conjugated_->residual_norm : unknown});
   auto const times = OneShot::diagnostics();
   values.insert(values.end(), times.begin(), times.end());
@@ -368,15 +398,17 @@ template <class T>
 std::vector<Table> Poisson<T>::tables() const {
   if (std::holds_alternative<Conjugates>(solver_))
     return {poisson::iterations_table(conjugated_.value_or(krylov::Result{}))};
-  if (!std::holds_alternative<Cycles>(solver_)) return {};
-  return {poisson::iterations_table(outcome_.value_or(multigrid::Outcome{}))};
+  if (!goes_by_cycles_) return {};
+  std::vector<Table> all = {poisson::iterations_table(outcome_.value_or(multigrid::Outcome{}))};
+  if (spare_)
+    all.push_back(poisson::iterations_table(conjugated_.value_or(krylov::Result{}), "amg_cg"));
+  return all;
 }
 
 template <class T>
 std::string Poisson<T>::shortfall() const {
   if (conjugated_)
-    return poisson::shortfall_of(*conjugated_, method_, residual_.backward_error,
-                                 options_.tolerance);
+    return poisson::shortfall_of(*conjugated_, spare_ ? "amg_cg" : method_, options_.tolerance);
   if (!outcome_ || outcome_->converged) return {};
   return poisson::shortfall_of(*outcome_, method_, options_);
 }

@@ -4,9 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <cstdint>
-#include <limits>
 #include <numeric>
+#include <utility>
 
+#include "core/csr.hpp"
+#include "core/text.hpp"
+#include "kernels/poisson/aggregation.hpp"
 #include "simulations/poisson_parameters.hpp"
 
 namespace gridstride::poisson {
@@ -22,16 +25,15 @@ Table iterations_table(multigrid::Outcome const& outcome) {
            {"correction", "1", corrections}}};
 }
 
-Table iterations_table(krylov::Result const& result) {
+Table iterations_table(krylov::Result const& result, std::string name) {
   std::vector<std::int64_t> at(result.history.size());
   std::iota(at.begin(), at.end(), 0);
-  return {"iterations", {{"iteration", "1", at}, {"relative_residual", "1", result.history}}};
+  return {std::move(name), {{"iteration", "1", at}, {"relative_residual", "1", result.history}}};
 }
 
 std::string shortfall_of(krylov::Result const& result, std::string const& method,
-                         double backward_error, double tolerance) {
-  bool const is_rounding = backward_error <= 8 * std::numeric_limits<double>::epsilon();
-  if (result.converged() || is_rounding) return {};
+                         double tolerance) {
+  if (result.converged()) return {};
   std::string const reached = fmt::format(
       "poisson: what is left of the right-hand side is {:.2g} of it after {} iterations, where "
       "{:g} is asked for",
@@ -72,6 +74,25 @@ std::string shortfall_of(multigrid::Outcome const& outcome, std::string const& m
       "orders of magnitude from point to point, unless roundings are larger than "
       "parameters.tolerance)",
       reached, method == "multigrid" ? "mg_cg or amg_cg" : "amg_cg");
+}
+
+std::optional<ConjugateOptions> spare_of(config::RunConfig const& run) {
+  auto const& parameters = parameters_of(run);
+  bool const is_chosen = parameters.method == "auto" && method_of(run) == "mg_cg";
+  if (!is_chosen || parameters.iterations) return std::nullopt;
+  ConjugateOptions options;
+  options.tolerance = parameters.tolerance.value_or(options.tolerance);
+  options.aggregates = true;
+  return options;
+}
+
+std::string lack_for_spare(Stream const& stream, Grid const& grid) {
+  if (grid.size() > most_sparse_rows) return "there are more points than a matrix has rows";
+  auto const needed = static_cast<double>(aggregation_bytes(grid) +
+                                          conjugate_bytes(grid, true, Precision::float64));
+  auto const free = static_cast<double>(stream.device().free_memory());
+  if (needed <= free) return {};
+  return fmt::format("amg_cg needs {}, {} are free", format_bytes(needed), format_bytes(free));
 }
 
 std::vector<std::string> iteration_parts(config::RunConfig const& run) {

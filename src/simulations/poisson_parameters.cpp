@@ -82,8 +82,10 @@ void Parameters::fields(Visitor& visitor, config::RunOptions const& run) {
                 imbalance);
   constexpr config::Choice methods[] = {
       {"auto",
-       "`direct` along a line, else `fft` where it takes the coefficients, else `mg_cg`; "
-       "`newton` where a formula depends on u"},
+       "`direct` along a line, else `fft` where it takes the coefficients, else `mg_cg`, and "
+       "`amg_cg` where that has not come to the tolerance after 100 cycles; `newton` where a "
+       "formula "
+       "depends on u"},
       {"direct", "elimination along a line, with any diffusivity and reaction"},
       {"fft",
        "Fourier, sine and cosine transforms, with the same diffusivity and reaction everywhere; "

@@ -88,25 +88,73 @@ class Poisson(support.Case):
             self.assertRegex(err, "poisson: after .* is asked for")
             self.assertEqual(self.files(f"outputs/{name}"), [f"{name}.h5", f"{name}.log"])
 
+    def leaves(self, result, name, a):
+        """What is left of -div(a grad u) = 1 between sides at 0, in each row of it over the sum of a at
+        its faces, as numpy finds it; and u."""
+        with h5py.File(result / f"{name}.h5") as file:
+            u = file["VTKHDF/PointData/u"][-1]
+        x, y = ((a.take(range(1, len(a)), axis) + a.take(range(len(a) - 1), axis)) / 2 for axis in (1, 0))
+        left = 1 / (len(a) - 1)**2 + numpy.diff((x * numpy.diff(u, axis=1))[1:-1], axis=1) \
+            + numpy.diff((y * numpy.diff(u, axis=0))[:, 1:-1], axis=0)
+        faces = (x[:, 1:] + x[:, :-1])[1:-1] + (y[1:] + y[:-1])[:, 1:-1]
+        return abs(left) / faces, u
+
+    def jumping(self, a, **parameters):
+        numpy.save(self.directory / "a.npy", a)
+        config = self.config(a.shape, diffusivity={"file": "a.npy"}, source=1, **parameters)
+        config["boundary"] = {axis: {"dirichlet": 0} for axis in "xy"}
+        return config
+
+    def squares_at_random(self):
+        squares = numpy.random.default_rng(1).random((33, 33)) > 0.8
+        return numpy.kron(numpy.where(squares, 1e6, 1), numpy.ones((2, 2)))[:65, :65]
+
     def test_squares_at_random(self):
         """Where coefficients are large in places that meet at corners cycles do not help; another
         method does, which the advice names, to what numpy makes of the same equations."""
-        squares = numpy.random.default_rng(1).random((33, 33)) > 0.8
-        a = numpy.kron(numpy.where(squares, 1e6, 1), numpy.ones((2, 2)))[:65, :65]
-        numpy.save(self.directory / "a.npy", a)
-        config = self.config((65, 65), diffusivity={"file": "a.npy"}, source=1)
-        config["boundary"] = {axis: {"dirichlet": 0} for axis in "xy"}
-        _, err = self.call("run", self.write("cycles.yaml", config), "--quiet", code=FAILED)
+        a = self.squares_at_random()
+        _, err = self.call("run", self.write("cycles.yaml", self.jumping(a, method="mg_cg")),
+                           "--quiet", code=FAILED)
         self.assertRegex(err, r"cycles have stopped to help: method: amg_cg may do")
-        config["parameters"].update(method="amg_cg", iterations=200)
-        result = self.solve(config, "aggregates")
-        with h5py.File(result / "aggregates.h5") as file:
-            u = file["VTKHDF/PointData/u"][-1]
-        x, y = ((a.take(range(1, 65), axis) + a.take(range(64), axis)) / 2 for axis in (1, 0))
-        left = 1 / 64**2 + numpy.diff((x * numpy.diff(u, axis=1))[1:-1], axis=1) \
-            + numpy.diff((y * numpy.diff(u, axis=0))[:, 1:-1], axis=0)
-        faces = (x[:, 1:] + x[:, :-1])[1:-1] + (y[1:] + y[:-1])[:, 1:-1]
-        self.assertLess((abs(left) / faces).max(), 1e-10 * abs(u).max())
+        result = self.solve(self.jumping(a, method="amg_cg", iterations=200), "aggregates")
+        left, u = self.leaves(result, "aggregates", a)
+        self.assertLess(left.max(), 1e-10 * abs(u).max())
+
+    def test_auto_goes_on_where_cycles_do_not_help(self):
+        a = self.squares_at_random()
+        left, u = self.leaves(self.solve(self.jumping(a), "auto"), "auto", a)
+        self.assertLess(left.max(), 1e-10 * abs(u).max())
+        log = (self.directory / "outputs/auto/auto.log").read_text()
+        self.assertIn("mg_cg, which has not come to the tolerance after 100 cycles; amg_cg went on", log)
+        self.assertRegex(log, r"method +amg_cg after mg_cg")
+        by_cycles = self.solve(self.jumping(1 + a[:, ::-1] * 0), "cycles")
+        with h5py.File(self.directory / "outputs/auto/auto.h5") as random, \
+                h5py.File(by_cycles / "cycles.h5") as smooth:
+            tables, unused = random["gridstride/tables"], smooth["gridstride/tables"]
+            self.assertEqual(len(tables["iterations/iteration"]), 101)
+            self.assertLess(tables["amg_cg/relative_residual"][-1], 1e-10)
+            self.assertEqual(len(unused["amg_cg/iteration"]), 0)
+            self.assertTrue(numpy.isnan(smooth["gridstride/diagnostics/relative_residual"][-1]))
+            self.assertTrue(numpy.isnan(random["gridstride/diagnostics/estimated_error"][-1]))
+        # Who asks for so many cycles gets no more.
+        file = self.write("few.yaml", self.jumping(a, iterations=100))
+        _, err = self.call("run", file, "--quiet", code=FAILED)
+        self.assertRegex(err, "after 100 cycles .* amg_cg may do")
+
+    def test_what_roundings_leave_is_no_failure(self):
+        """In disks of 10^6 roundings of a row are larger than the tolerance times the source."""
+        random = numpy.random.default_rng(5)
+        y, x = numpy.indices((257, 257)) / 256
+        a = numpy.ones((257, 257))
+        for _ in range(30):
+            (at_y, at_x), radius = random.random(2), random.uniform(0.02, 0.12)
+            a[(y - at_y)**2 + (x - at_x)**2 < radius**2] = 1e6
+        for precision, bound in (("float64", 1e-12), ("float32", 1e-6)):
+            config = {**self.jumping(a, method="amg_cg"), "precision": precision}
+            left, u = self.leaves(self.solve(config, "disks"), "disks", a)
+            self.assertLess(left.max(), bound * abs(u).max())
+            with h5py.File(self.directory / "outputs/disks/disks.h5") as file:
+                self.assertGreater(file["gridstride/diagnostics/relative_residual"][-1], 1e-10)
 
     def plot(self, *arguments, code=0):
         done = subprocess.run([sys.executable, "-B", ROOT / "tools/plot_convergence.py", *arguments],

@@ -125,6 +125,12 @@ class OnHost(Solved):
     def test_nothing_to_solve(self):
         self.assert_solved(poisson([9, 17], ("p", "n"), source=0), (3,))
 
+    def test_what_roundings_leave(self):
+        """No residual is 10^-15 of f: roundings of rows are larger, which is no failure."""
+        for points, sides, more in (([33, 31], "dd", {}), ([9, 12, 17], "dpn", {"diffusivity": "1 + x*z"}),
+                                    ([17, 21], "pd", {"inner": "float32"})):
+            self.assert_solved(poisson(points, sides, tolerance=1e-15, **more), (2, 3))
+
     def test_coefficients_from_files(self):
         values = 1 + numpy.random.default_rng(3).random((19, 8, 5))
         numpy.save(self.directory / "a.npy", values)
@@ -182,6 +188,19 @@ class ByCycles(Solved):
     def test_what_does_not_end(self):
         told = self.assert_solved(cycles([35, 34, 33], "ddd", iterations=2), (2, 3), code=FAILED)
         self.assertIn("after 2 cycles", told[0])
+
+    def test_what_cycles_do_not_help(self):
+        """One process has another method, which has a matrix, and ranks say why they have not."""
+        squares = numpy.random.default_rng(1).random((33, 33)) > 0.8
+        numpy.save(self.directory / "a.npy", numpy.kron(numpy.where(squares, 1e6, 1),
+                                                        numpy.ones((2, 2)))[:65, :65])
+        config = cycles([65, 65], "dd", method="auto", diffusivity={"file": "a.npy"})
+        self.solve(config, 1, "one", DONE)
+        _, told, chosen = self.solve(config, 2, "two", FAILED)
+        self.assertIn("method: amg_cg may do", told[0])
+        self.assertEqual(chosen["method"], "mg_cg")
+        self.assertIn("amg_cg has not been tried (ranks share no matrix)",
+                      (self.directory / "two/case.log").read_text())
 
     def test_what_has_no_solution(self):
         config = cycles([12, 17], ("p", "n"), source="1 + x")

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/error.hpp"
+#include "simulations/poisson_iterations.hpp"
 #include "support/poisson_cases.hpp"
 
 namespace gridstride::test {
@@ -140,6 +141,10 @@ TEST(PoissonIterations, WhatConjugateGradientsComeTo) {
   // Roundings are as good as it gets.
   OneShot const finest(with(", tolerance: 1e-15"), cpu);
   EXPECT_EQ(finest.simulation->shortfall(), "");
+  OneShot const rounded(poisson_yaml({{65, 65}, "dddd"}, "0", {"0", "0", ""},
+                                     "source: 1, method: cg, tolerance: 1e-15", "float32"),
+                        cpu);
+  EXPECT_EQ(rounded.simulation->shortfall(), "");
   // Where a goes up and down by ten orders of magnitude float32 and float64 leave too little.
   OneShot const waves(
       poisson_yaml(
@@ -248,6 +253,17 @@ TEST(PoissonIterations, JumpsWantConjugateDirections) {
   EXPECT_EQ(solved("auto").simulation->chosen()[0].text, "mg_cg");
   std::string const alone = solved("multigrid").simulation->shortfall();
   EXPECT_NE(alone.find("method: mg_cg or amg_cg may do"), std::string::npos) << alone;
+}
+
+/// What `auto` would go on with needs a matrix, which has to find room.
+TEST(PoissonIterations, AMatrixNeedsRoom) {
+  Stream const stream(Device::open(cpu));
+  auto const lack = [&](std::int64_t points) {
+    return poisson::lack_for_spare(stream, {.dims = 3, .points = {points, points, points}});
+  };
+  EXPECT_EQ(lack(33), "");
+  EXPECT_NE(lack(1200).find("amg_cg needs "), std::string::npos) << lack(1200);
+  EXPECT_EQ(lack(2000), "there are more points than a matrix has rows");
 }
 
 }  // namespace
