@@ -197,7 +197,9 @@ MemoryForecast heat_memory(config::RunConfig const& run, Inputs const&, Backend 
   return memory;
 }
 
-std::vector<Problem> heat_problems(config::RunConfig const& run, Inputs const&) {
+std::vector<Problem> heat_problems(config::RunConfig const& run, Inputs const& inputs) {
+  auto const of_files = heat::file_problems(run, inputs);
+  if (!of_files.empty()) return of_files;
   if (run.time.adaptive && !heat::has_error(run))
     return {run.problem(run.time.step_location,
                         fmt::format("'adaptive' is for tr_bdf2 ({} has no estimate of its error)",
@@ -237,6 +239,14 @@ class Heat final : public StagedStepping<T> {
     if (!lack_.empty()) texts.push_back({"not resident", lack_});
     return texts;
   }
+  void save(CheckpointSink& sink) const override {
+    Base::save(sink);
+    heat::save_files(run_, sink);
+  }
+  void load(CheckpointSource const& source) override {
+    Base::load(source);
+    heat::require_same_files(run_, source);
+  }
 
  private:
   Heat(config::RunConfig const& run, Stream const& stream, Inputs const& inputs, HeatCut<T> cut)
@@ -246,6 +256,7 @@ class Heat final : public StagedStepping<T> {
                  : heat_rows(run),
              scheme_of(run),
              whole_steps(found_by_first(run, [&] { return heat_time_step(run, inputs); }))),
+        run_(run),
         repeats_(scheme_.stages.size() == 1 && !state_.changes()),
         chosen_(chosen_for<T>(run, stream.device(), cut.plan.has_value())),
         shared_(std::move(cut.shared)),
@@ -340,6 +351,7 @@ class Heat final : public StagedStepping<T> {
     return !repeats_ ? 1 : chosen_.row->name == "resident" ? 0 : chosen_.fused_steps;
   }
 
+  config::RunConfig const& run_;
   stencil::DiffusionStep<T> step_;  // what all have in common
   bool repeats_;                    // steps are alike, and of one stage
   stencil::Chosen<T> chosen_;

@@ -100,10 +100,12 @@ class ImplicitHeat final : public TimeStepping<T> {
   }
   void save(CheckpointSink& sink) const override {
     Base::save(sink);
+    save_files(run_, sink);
     if (adaptive_) adaptive_->save(sink);
   }
   void load(CheckpointSource const& source) override {
     Base::load(source);
+    require_same_files(run_, source);
     if (adaptive_) adaptive_->load(source, Base::clock());
   }
 
@@ -112,6 +114,7 @@ class ImplicitHeat final : public TimeStepping<T> {
                Steps const& steps, std::optional<SweepPlan> const& plan)
       : Base(run, stream, inputs, rows_of_run(run, stream.device(), plan),
              whole_steps(steps.longest)),
+        run_(run),
         scheme_(implicit_scheme(run)),
         bounded_(is_bounded(run)),
         alternates_(alternates(run, stream_.device())) {
@@ -432,6 +435,7 @@ class ImplicitHeat final : public TimeStepping<T> {
   }
   void hold_sides(std::span<T> value) { stencil::hold_sides(stream_, diffusion_, value.data()); }
 
+  config::RunConfig const& run_;
   ImplicitScheme const& scheme_;
   std::span<T> u_, value_, base_, right_, given_, middle_;
   std::span<T> next_;          // of a window

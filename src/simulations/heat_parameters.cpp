@@ -1,24 +1,29 @@
 #include "simulations/heat_parameters.hpp"
 
 #include <cmath>
+#include <string_view>
+
+#include "config/file_source.hpp"
+#include "core/error.hpp"
 
 namespace gridstride::heat {
 
-void Parameters::fields(config::Visitor& visitor, config::RunOptions const&) {
-  visitor.visit({.name = "diffusivity",
-                 .unit = "m^2/s",
-                 .documentation = "how fast u spreads: a number, or a formula of space that is "
-                                  "positive everywhere",
-                 .minimum = 0,
-                 .exclusive_minimum = true,
-                 .variables = "xyz"},
-                diffusivity);
-  visitor.visit({.name = "source",
-                 .unit = "1/s",
-                 .documentation = "what is added to u per second: a number, or a formula of "
-                                  "space and time",
-                 .variables = "xyzt"},
-                source);
+void Parameters::fields(config::Visitor& visitor, config::RunOptions const& run) {
+  auto const folder = run.file.parent_path();
+  config::declare_formula_or_field(
+      visitor,
+      {.name = "diffusivity",
+       .unit = "m^2/s",
+       .documentation = "How fast u spreads, α (m²/s), which is positive everywhere.",
+       .minimum = 0,
+       .exclusive_minimum = true},
+      config::Presence::required, folder, diffusivity);
+  config::declare_formula_or_field(visitor,
+                                   {.name = "source",
+                                    .unit = "1/s",
+                                    .documentation = "What is added to u per second.",
+                                    .variables = "xyzt"},
+                                   config::Presence::optional, folder, source);
   constexpr config::Choice solvers[] = {
       {"splitting", "tridiagonal systems along one axis after the other"},
       {"multigrid",
@@ -38,22 +43,53 @@ void Parameters::fields(config::Visitor& visitor, config::RunOptions const&) {
 std::vector<Row> rows_of(config::RunConfig const& run, int buffers, Scheme const& scheme) {
   auto const& parameters = parameters_as<Parameters>(run);
   std::vector<Row> rows = {evolved(run, "u", buffers),
-                           coefficient(run, "diffusivity", source_of(parameters.diffusivity)),
-                           term(run, "source", source_of(parameters.source))};
+                           coefficient(run, "diffusivity", parameters.diffusivity),
+                           term(run, "source", parameters.source)};
   add_sides(rows, run, "u", scheme);
   return rows;
 }
 
 bool has_field(config::RunConfig const& run) {
-  return !is_constant(source_of(parameters_as<Parameters>(run).diffusivity));
+  return !is_constant(parameters_as<Parameters>(run).diffusivity);
 }
 
 double largest_diffusivity(config::RunConfig const& run, Inputs const& inputs) {
-  auto const demand = [](double value) {
-    return value > 0 && std::isfinite(value) ? "" : "a diffusivity is positive everywhere";
-  };
-  auto const diffusivity = source_of(parameters_as<Parameters>(run).diffusivity);
-  return largest_magnitude(run, diffusivity, inputs, run.grid, 0, demand);
+  auto const& parameters = parameters_as<Parameters>(run);
+  return parameters.surveyed_diffusivity.largest(
+      run, parameters.diffusivity, inputs, [](double value) -> std::string_view {
+        return value > 0 && std::isfinite(value) ? "" : "a diffusivity is positive everywhere";
+      });
+}
+
+std::vector<Problem> file_problems(config::RunConfig const& run, Inputs const& inputs) {
+  auto const& parameters = parameters_as<Parameters>(run);
+  std::vector<Problem> found;
+  for (config::FieldSource const* source : {&parameters.diffusivity, &parameters.source}) try {
+      if (source->file.empty()) continue;
+      auto const fault = shape_fault(run, *source, inputs);
+      if (!fault.empty())
+        found.push_back(run.problem(source->location, fault));
+      else if (source == &parameters.diffusivity)
+        largest_diffusivity(run, inputs);
+      else
+        parameters.surveyed_source.largest(run, *source, inputs,
+                                           [](double) { return std::string_view(); });
+    } catch (ConfigError const& error) {
+      found.insert(found.end(), error.problems().begin(), error.problems().end());
+    }
+  return found;
+}
+
+void save_files(config::RunConfig const& run, CheckpointSink& sink) {
+  auto const& parameters = parameters_as<Parameters>(run);
+  parameters.surveyed_diffusivity.save("diffusivity", sink);
+  parameters.surveyed_source.save("source", sink);
+}
+
+void require_same_files(config::RunConfig const& run, CheckpointSource const& source) {
+  auto const& parameters = parameters_as<Parameters>(run);
+  parameters.surveyed_diffusivity.require_same(run, parameters.diffusivity, "diffusivity", source);
+  parameters.surveyed_source.require_same(run, parameters.source, "source", source);
 }
 
 }  // namespace gridstride::heat

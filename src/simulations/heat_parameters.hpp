@@ -8,6 +8,7 @@
 #include "config/visitor.hpp"
 #include "kernels/stencil/stencil.hpp"
 #include "model/entry.hpp"
+#include "model/surveyed_values.hpp"
 #include "model/values.hpp"
 
 /// What explicit and implicit steps of heat have in common.
@@ -15,8 +16,9 @@ namespace gridstride::heat {
 
 class Parameters final : public config::ParameterSet {
  public:
-  config::Formula diffusivity;
-  config::Formula source{.text = "0", .expression = expression::Expression(0.0), .location = {}};
+  config::FieldSource diffusivity;
+  config::FieldSource source = {{"0", expression::Expression(0.0), {}}, {}, {}, {}};
+  mutable SurveyedValues surveyed_diffusivity, surveyed_source;
 
   std::string solver = "splitting";
   std::optional<double> tolerance;  ///< empty: 1e-12, in float32 1e-7
@@ -32,6 +34,14 @@ bool has_field(config::RunConfig const& run);
 
 /// The largest α (m²/s). Throws `ConfigError` where it is not positive.
 double largest_diffusivity(config::RunConfig const& run, Inputs const& inputs);
+
+/// Files of other shapes than the grid, or with values that it does not take.
+std::vector<Problem> file_problems(config::RunConfig const& run, Inputs const& inputs);
+
+/// What checkpoints have of these files. `require_same_files` throws `ConfigError` where a file holds
+/// other values now.
+void save_files(config::RunConfig const& run, CheckpointSink& sink);
+void require_same_files(config::RunConfig const& run, CheckpointSource const& source);
 
 /// What kinds of sides there are, with their values.
 template <class T>

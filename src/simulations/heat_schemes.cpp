@@ -68,8 +68,7 @@ template <class T>
 stencil::Diffusion<T> constant_diffusion(config::RunConfig const& run) {
   stencil::Diffusion<T> diffusion;
   diffusion.grid = run.grid;
-  diffusion.diffusivity =
-      source_of(parameters_as<Parameters>(run).diffusivity).formula.expression.evaluate(0);
+  diffusion.diffusivity = parameters_as<Parameters>(run).diffusivity.formula.expression.evaluate(0);
   diffusion.known_step = std::min(*run.time.step, output_interval(run));
   for (int axis = 0; axis < run.grid.dims; ++axis)
     for (std::size_t side = 0; side < 2; ++side)

@@ -54,11 +54,12 @@ class Wave final : public TimeStepping<T> {
   void save(CheckpointSink& sink) const override {
     Base::save(sink);
     sink.put_real("step_before", step_before_);
-    wave::save_speed(run_, sink);
+    wave::parameters_of(run_).surveyed_speed.save("speed", sink);
   }
   void load(CheckpointSource const& source) override {
     Base::load(source);
-    wave::require_same_speed(run_, source);
+    auto const& parameters = wave::parameters_of(run_);
+    parameters.surveyed_speed.require_same(run_, parameters.speed, "speed", source);
     step_before_ = source.get_real("step_before");
   }
 

@@ -3,10 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <string>
-#include <tuple>
 #include <utility>
 
 #include "config/file_source.hpp"
@@ -187,33 +185,10 @@ std::vector<Problem> problems(config::RunConfig const& run, Inputs const& inputs
 
 double largest_speed(config::RunConfig const& run, Inputs const& inputs) {
   auto const& parameters = parameters_of(run);
-  if (parameters.found_speed) return *parameters.found_speed;
-  std::uint64_t checksum = 0;
-  parameters.found_speed = largest_magnitude(
-      run, parameters.speed, inputs, run.grid, 0,
-      [](double value) -> std::string_view {
+  return parameters.surveyed_speed.largest(
+      run, parameters.speed, inputs, [](double value) -> std::string_view {
         return value >= 0 && std::isfinite(value) ? "" : "a speed is not negative";
-      },
-      &checksum);
-  if (!parameters.speed.file.empty()) parameters.speed_checksum = checksum;
-  return *parameters.found_speed;
-}
-
-void save_speed(config::RunConfig const& run, CheckpointSink& sink) {
-  if (auto const checksum = parameters_of(run).speed_checksum)
-    sink.put_integer("speed", std::bit_cast<std::int64_t>(*checksum));
-}
-
-void require_same_speed(config::RunConfig const& run, CheckpointSource const& source) {
-  auto const& [speed, checksum] =
-      std::tie(parameters_of(run).speed, parameters_of(run).speed_checksum);
-  if (speed.file.empty() || !source.contains("speed")) return;
-  auto const stored = std::bit_cast<std::uint64_t>(source.get_integer("speed"));
-  if (checksum.value_or(stored) != stored)
-    throw ConfigError({run.problem(
-        speed.location, fmt::format("{} holds other values than when the checkpoint was made; "
-                                    "start anew without it",
-                                    describe(speed)))});
+      });
 }
 
 std::vector<Row> rows(config::RunConfig const& run, Backend backend) {
@@ -302,7 +277,8 @@ double time_step(config::RunConfig const& run, Inputs const& inputs) {
 }
 
 double shared_time_step(config::RunConfig const& run, Inputs const& inputs) {
-  parameters_of(run).found_speed = found_by_first(run, [&] { return largest_speed(run, inputs); });
+  parameters_of(run).surveyed_speed.tell(
+      found_by_first(run, [&] { return largest_speed(run, inputs); }));
   return time_step(run, inputs);
 }
 

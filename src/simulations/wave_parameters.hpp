@@ -7,10 +7,10 @@
 
 #include "config/run_config.hpp"
 #include "config/visitor.hpp"
-#include "grid/checkpoint.hpp"
 #include "kernels/star/star.hpp"
 #include "model/entry.hpp"
 #include "model/state.hpp"
+#include "model/surveyed_values.hpp"
 
 /// What a config says of a wave, for the simulation's own files.
 namespace gridstride::wave {
@@ -34,9 +34,7 @@ class Parameters final : public config::ParameterSet {
   std::vector<Ricker> ricker;
   std::int64_t thickness = 40;  // of an absorbing layer, in points
   double strength = 8;          // the layer reflects exp(−strength)
-  /// The largest value of `speed`, once it has been found.
-  mutable std::optional<double> found_speed;
-  mutable std::optional<std::uint64_t> speed_checksum;  // of a file, where it has been looked at
+  mutable SurveyedValues surveyed_speed;
 
   void fields(config::Visitor& visitor, config::RunOptions const& run) override;
 
@@ -70,11 +68,6 @@ std::vector<Problem> problems(config::RunConfig const& run, Inputs const& inputs
 /// The largest speed; a dataset is looked through once. Throws `ConfigError` where a speed is
 /// negative or not finite.
 double largest_speed(config::RunConfig const& run, Inputs const& inputs);
-
-/// With a checkpoint goes a checksum of the file that the speed is from. Throws `ConfigError` where
-/// the file holds other values now.
-void save_speed(config::RunConfig const& run, CheckpointSink& sink);
-void require_same_speed(config::RunConfig const& run, CheckpointSource const& source);
 
 /// The step to take: the one asked for, or the longest that divides the time between two outputs
 /// and is at most `safety` times the limit of stability, a tenth of that time where the source

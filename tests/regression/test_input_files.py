@@ -132,5 +132,59 @@ class InputFiles(support.Case):
         self.assertRegex(err, r"reading \(of set-up\) +\d\.\d+ s: 1\.1 KiB, \d+\.\d\d GB/s\n")
 
 
+class CoefficientsOfHeat(support.Case):
+    """On grids of 2^k + 1 points x has few digits, so that a file has what a formula gives."""
+
+    def case(self, points, scheme, **parameters):
+        step = {} if scheme in ("ftcs", "rk4") else {"step": 0.003}
+        axes = "xyz"[:len(points)]
+        return heat(grid={"points": points}, initial={"u": "*".join(f"{x}*(1 - {x})" for x in axes)},
+                    boundary=dict(zip(axes, ({"dirichlet": 0}, {"neumann": 1}, {"neumann": 0}))),
+                    parameters=parameters, time={"end": 0.01, "scheme": scheme, **step},
+                    output={"formats": ["hdf5"], "every": {"count": 2}})
+
+    def test_files_and_formulas_are_the_same(self):
+        for points, scheme, solver in (([33], "ftcs", ""), ([17, 9], "ftcs", ""), ([17, 9], "rk4", ""),
+                                       ([9, 17, 5], "ftcs", ""), ([33], "crank_nicolson", ""),
+                                       ([17, 9], "tr_bdf2", ""), ([9, 17, 5], "backward_euler", ""),
+                                       ([17, 9], "backward_euler", "multigrid")):
+            mesh = numpy.meshgrid(*(numpy.arange(n) / (n - 1) for n in points[::-1]), indexing="ij")
+            numpy.save(self.directory / "a.npy", (1 + mesh[-1]) / 8)
+            numpy.save(self.directory / "f.npy", 2 * mesh[-1] - mesh[0])
+            files = {"diffusivity": {"file": "a.npy"}, "source": {"file": "f.npy"}}
+            formulas = {"diffusivity": "(1 + x)/8", "source": f"2*x - {'xyz'[len(points) - 1]}"}
+            for precision in ("float32", "float64"):
+                with self.subTest(points=points, scheme=scheme, solver=solver, precision=precision):
+                    for name, parameters in (("files", files), ("formulas", formulas)):
+                        if solver:
+                            parameters = {**parameters, "solver": solver}
+                        config = {**self.case(points, scheme, **parameters), "precision": precision}
+                        self.call("run", self.write(f"{name}.yaml", config), "--quiet", "--overwrite")
+                    self.assert_same("outputs/files/files.h5", "outputs/formulas/formulas.h5")
+
+    def refuse(self, message, **parameters):
+        file = self.write("case.yaml", self.case([17, 9], "ftcs", **parameters))
+        for command in ("check", "run"):
+            _, err = self.call(command, file, code=BAD_INPUT)
+            self.assertRegex(err, message)
+
+    def test_what_files_may_not_hold(self):
+        good = numpy.ones((9, 17))
+        numpy.save(self.directory / "turned.npy", good.T)
+        self.refuse(r"case\.yaml:\d+:\d+: parameters\.diffusivity: turned\.npy is \[17\]\[9\], the grid "
+                    r"needs \[9\]\[17\]", diffusivity={"file": "turned.npy"})
+        for value in (0, -2):
+            values = good.copy()
+            values[3, 8] = value
+            numpy.save(self.directory / "a.npy", values)
+            self.refuse(rf"parameters\.diffusivity: is {value:g} at x = 0\.5, y = 0\.375 "
+                        r"\(a diffusivity is positive everywhere\)", diffusivity={"file": "a.npy"})
+        values[3, 8] = numpy.inf
+        numpy.save(self.directory / "a.npy", values)
+        for key in ("diffusivity", "source"):
+            self.refuse(rf"parameters\.{key}: a\.npy has inf at .*all values have to be finite",
+                        **{"diffusivity": 1, key: {"file": "a.npy"}})
+
+
 if __name__ == "__main__":
     support.main()

@@ -378,6 +378,26 @@ class Checkpoints(support.Case):
         put(1, 2, 3, 4, 5)
         self.call("run", self.file, "--restart", "--set", "time.end=2")
 
+    def test_of_coefficients_with_other_values(self):
+        def put(name, *values):
+            (self.directory / f"{name}.raw").write_bytes(struct.pack("<5d", *values))
+        put("a", 1, 2, 3, 4, 5)
+        put("f", 5, 4, 3, 2, 1)
+        files = {key: {"file": f"{name}.raw", "type": "float64", "shape": 5}
+                 for key, name in (("diffusivity", "a"), ("source", "f"))}
+        for time in ({"end": 0.1}, {"end": 0.1, "scheme": "crank_nicolson", "step": 0.01}):
+            self.file = self.write("case.yaml", heat(
+                grid={"points": 5}, boundary=None, initial={"u": "x"}, parameters=files, time=time,
+                checkpoint={"every": {"count": 2}}))
+            self.call("run", self.file, "--quiet", "--overwrite")
+            put("a", 1, 2, 4, 3, 5)
+            self.refuse(r"\d+: parameters\.diffusivity: .*a\.raw holds other values than when", code=BAD_INPUT)
+            put("a", 1, 2, 3, 4, 5)
+            put("f", 5, 4, 3, 2, 1.5)
+            self.refuse(r"\d+: parameters\.source: .*f\.raw holds other values than when", code=BAD_INPUT)
+            put("f", 5, 4, 3, 2, 1)
+            self.call("run", self.file, "--restart", "--set", "time.end=0.2")
+
     def test_of_a_later_time_than_the_end(self):
         for options in ([], [self.checkpoints()[0]]):
             self.refuse(r"time\.end: the checkpoint \S+ is of a later time \(\S+ s\) than the end "

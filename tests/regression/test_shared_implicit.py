@@ -1,5 +1,7 @@
 """Implicit steps that several ranks share: the same bits as in one process."""
 
+import struct
+
 import support
 from shared import NeedsGpu, Shared, heat
 
@@ -49,6 +51,13 @@ class Bits(Shared):
         self.assert_shared(implicit([33, 14], CHANGES, ADAPTIVE, FIELD), (2,))
         self.assert_shared(implicit([32, 15], AROUND, ADAPTIVE, precision="float32"), (3,))
         self.assert_shared(volume(HELD, "periodic", ADAPTIVE, "0.1 + z*(1 - z)", "sin(9*t)"), (3,))
+
+
+    def test_coefficients_of_files(self):
+        values = [1 + 0.01 * (i * i % 89) for i in range(23 * 14)]
+        (self.directory / "a.raw").write_bytes(struct.pack(f"<{len(values)}d", *values))
+        file = {"file": "a.raw", "type": "float64", "shape": [14, 23]}
+        self.assert_shared(implicit([23, 14], CHANGES, "crank_nicolson", file, file), (3,))
 
 
 class OnHost(Shared):

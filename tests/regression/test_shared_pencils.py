@@ -65,6 +65,10 @@ class Pencils(Cut):
         for y in ("periodic", "fixed"):
             self.assert_shared_by(wave(grid={"points": points}, boundary={"x": "free", "y": y, "z": "periodic"},
                                        parameters={"order": 2, "speed": speed}), (2, 2), (3, 1))
+        self.assert_shared_by(heat(grid={"points": points}, initial={"u": "x*y + z"},
+                                   boundary={"x": "periodic", "y": {"dirichlet": 1}, "z": {"neumann": 1}},
+                                   parameters={"diffusivity": speed, "source": speed},
+                                   time={"end": 0.002}), (2, 2), (3, 1))
 
     def test_waves(self):
         for order, points in ((2, [13, 19]), (4, [21, 17]), (8, [33, 24])):

@@ -56,6 +56,19 @@ class Coefficients(Shared):
                                         initial={"u": "sin(2*pi*x)*(1 + y)"}, parameters=FIELDS),
                                    (count,))
 
+    def test_heat_of_files(self):
+        points = [9, 11, 17]
+        values = [1 + 0.01 * (i * i % 89) for i in range(points[0] * points[1] * points[2])]
+        for name in ("a", "f"):
+            (self.directory / f"{name}.raw").write_bytes(struct.pack(f"<{len(values)}d", *values))
+            values.reverse()
+        files = {key: {"file": f"{name}.raw", "type": "float64", "shape": points[::-1]}
+                 for key, name in (("diffusivity", "a"), ("source", "f"))}
+        sides = {"x": {"dirichlet": 0}, "y": "periodic", "z": {"neumann": 1}}
+        for time in ({"end": 0.002}, {"end": 0.01, "scheme": "rk4"}):
+            self.assert_shared(heat(grid={"points": points}, boundary=sides, initial={"u": "x*y + z"},
+                                    parameters=files, time=time), (2, 4))
+
     def test_heat_that_changes_in_time(self):
         changing = heat(boundary=SIDES_IN_TIME, parameters=CHANGES, grid={"points": [16, 19]})
         self.assert_shared(changing, (2, 5))

@@ -1,0 +1,34 @@
+#include "model/surveyed_values.hpp"
+
+#include <fmt/format.h>
+
+#include <bit>
+
+#include "core/error.hpp"
+
+namespace gridstride {
+
+double SurveyedValues::largest(config::RunConfig const& run, config::FieldSource const& source,
+                               Inputs const& inputs, Demand const& demand) {
+  if (largest_) return *largest_;
+  std::uint64_t checksum = 0;
+  largest_ = largest_magnitude(run, source, inputs, run.grid, 0, demand, &checksum);
+  if (!source.file.empty()) checksum_ = checksum;
+  return *largest_;
+}
+
+void SurveyedValues::save(std::string_view name, CheckpointSink& sink) const {
+  if (checksum_) sink.put_integer(name, std::bit_cast<std::int64_t>(*checksum_));
+}
+
+void SurveyedValues::require_same(config::RunConfig const& run, config::FieldSource const& source,
+                                  std::string_view name, CheckpointSource const& checkpoint) const {
+  if (!checksum_ || !checkpoint.contains(name)) return;
+  if (std::bit_cast<std::uint64_t>(checkpoint.get_integer(name)) == *checksum_) return;
+  throw ConfigError({run.problem(
+      source.location, fmt::format("{} holds other values than when the checkpoint was made; start "
+                                   "anew without it",
+                                   describe(source)))});
+}
+
+}  // namespace gridstride
