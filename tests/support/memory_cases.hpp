@@ -24,8 +24,8 @@ namespace gridstride::test {
 struct MemoryCase {
   char const* name;
   std::string yaml;
-  /// The forecast holds what is needed only when a first try fails, or float32 does not do, and levels of
-  /// any matrix.
+  /// The forecast holds what is needed only when a first try fails, or float32 does not do, levels of any
+  /// matrix, and what a file goes through before all arrays are there.
   bool at_most = false;
   char const* formats = "hdf5";
   char const* output = "";  ///< more of that section
@@ -111,6 +111,13 @@ inline std::vector<MemoryCase> memory_cases() {
        "parameters: {diffusivity: \"1 + x\", source: \"sin(t)\"}\n"
        "time: {scheme: rk4, end: 2e-5, step: 5e-6}\n"
        "verify: {exact: {u: x}, tolerance: {max: 100}}\n"},
+      {"heat with a source from a file",
+       "simulation: heat\n" + plane +
+           fmt::format("initial: {{u: \"x*y\"}}\nparameters: {{diffusivity: 1, source: {{file: "
+                       "{}/zeros.bin, type: float64, shape: [801, 900]}}}}\n",
+                       memory_folder().string()) +
+           "time: {scheme: rk4, end: 8e-7, step: 2e-8}\n",
+       true},
       {"heat in implicit steps", "simulation: heat\n" + plane +
                                      "initial: {u: \"x*y\"}\nparameters: {diffusivity: 1}\n"
                                      "time: {scheme: tr_bdf2, end: 8e-7, step: 4e-7}\n"},
