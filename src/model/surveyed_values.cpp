@@ -31,4 +31,16 @@ void SurveyedValues::require_same(config::RunConfig const& run, config::FieldSou
                                    describe(source)))});
 }
 
+std::vector<Problem> problems_of(config::RunConfig const& run, config::FieldSource const& source,
+                                 Inputs const& inputs, std::function<void()> const& look) {
+  try {
+    auto const fault = shape_fault(run, source, inputs);
+    if (!fault.empty()) return {run.problem(source.location, fault)};
+    look();
+    return {};
+  } catch (ConfigError const& error) {
+    return error.problems();
+  }
+}
+
 }  // namespace gridstride

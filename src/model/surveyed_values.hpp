@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "config/run_config.hpp"
 #include "grid/checkpoint.hpp"
@@ -30,5 +32,10 @@ class SurveyedValues {
   std::optional<double> largest_;
   std::optional<std::uint64_t> checksum_;  // of a file
 };
+
+/// What is wrong with a coefficient from a file: its shape, else what `look`, which looks through its
+/// values, throws for them. Of a formula only the latter.
+std::vector<Problem> problems_of(config::RunConfig const& run, config::FieldSource const& source,
+                                 Inputs const& inputs, std::function<void()> const& look);
 
 }  // namespace gridstride

@@ -32,19 +32,19 @@ namespace {
 /// The look-ahead of a velocity that depends on time; else none.
 template <class T>
 std::shared_ptr<advection::LookAhead<T>> look_ahead_of(config::RunConfig const& run,
-                                                       Device const& device,
+                                                       Inputs const& inputs, Device const& device,
                                                        std::optional<SweepPlan> const& plan) {
   if (!advection::velocity_changes(run)) return nullptr;
   std::optional<Brick> own;
   if (plan) own = plan->brick_of(ranks().rank());
-  return std::make_shared<advection::LookAhead<T>>(run, device, own);
+  return std::make_shared<advection::LookAhead<T>>(run, inputs, device, own);
 }
 
 template <class T>
-StepRule step_rule(config::RunConfig const& run,
+StepRule step_rule(config::RunConfig const& run, Inputs const& inputs,
                    std::shared_ptr<advection::LookAhead<T>> const& look_ahead) {
   if (!look_ahead)
-    return whole_steps(found_by_first(run, [&] { return advection::time_step(run, {}); }));
+    return whole_steps(found_by_first(run, [&] { return advection::time_step(run, inputs); }));
   return [look_ahead](double time, double until) { return look_ahead->plan(time, until); };
 }
 
@@ -67,28 +67,32 @@ class Advection final : public StagedStepping<T> {
   }
   void save(CheckpointSink& sink) const override {
     Base::save(sink);
+    advection::save_files(run_, sink);
     if (look_ahead_) look_ahead_->save(sink);
   }
   void load(CheckpointSource const& source) override {
     Base::load(source);
+    advection::require_same_files(run_, source);
     if (look_ahead_) look_ahead_->load(source);
   }
 
  private:
   Advection(config::RunConfig const& run, Stream const& stream, Inputs const& inputs,
             std::optional<SweepPlan> const& plan)
-      : Advection(run, stream, inputs, plan, look_ahead_of<T>(run, stream.device(), plan)) {}
+      : Advection(run, stream, inputs, plan, look_ahead_of<T>(run, inputs, stream.device(), plan)) {
+  }
 
   Advection(config::RunConfig const& run, Stream const& stream, Inputs const& inputs,
             std::optional<SweepPlan> const& plan,
             std::shared_ptr<advection::LookAhead<T>> look_ahead)
       : Base(run, stream, inputs, advection::rows_of(run, stream.backend(), plan),
-             *advection::scheme_of(run).in_time, step_rule<T>(run, look_ahead)),
+             *advection::scheme_of(run).in_time, step_rule<T>(run, inputs, look_ahead)),
+        run_(run),
         look_ahead_(std::move(look_ahead)),
         variant_(run.kernels.at("advect")),
         reduce_variant_(run.kernels.at("reduce")),
         mass_(stream_, MemorySpace::device, 1) {
-    make_flow(run);
+    make_flow(run, inputs);
     if (plan) cut(*plan);
     if (this->has_state()) this->fill_initial(run, inputs);
     auto start = flow_;
@@ -123,10 +127,10 @@ class Advection final : public StagedStepping<T> {
   }
 
   /// Velocities and sides.
-  void make_flow(config::RunConfig const& run) {
+  void make_flow(config::RunConfig const& run, Inputs const& inputs) {
     // α of weno5 is as large as the Courant numbers with their roundings.
     constexpr double roundings = 1 + 4 * static_cast<double>(std::numeric_limits<T>::epsilon());
-    auto const speeds = look_ahead_ ? look_ahead_->speeds() : advection::shared_speeds(run);
+    auto const speeds = look_ahead_ ? look_ahead_->speeds() : advection::shared_speeds(run, inputs);
     flow_.grid = grid_;
     flow_.scheme = advection::scheme_of(run).flux;
     for (int axis = 0; axis < grid_.dims; ++axis) {
@@ -200,6 +204,7 @@ class Advection final : public StagedStepping<T> {
     return {speeds.begin(), speeds.end()};
   }
 
+  config::RunConfig const& run_;
   std::shared_ptr<advection::LookAhead<T>> look_ahead_;  // the clock's rule shares it
   std::string variant_;
   std::string reduce_variant_;
@@ -221,6 +226,7 @@ SimulationEntry advection_entry() {
   return entry<Advection, advection::Parameters>(
       {.info = info,
        .memory = advection::memory,
+       .problems = advection::problems,
        .time_step = [](config::RunConfig const& run, Inputs const& inputs,
                        Device const&) { return advection::time_step(run, inputs); },
        .report = advection::report});

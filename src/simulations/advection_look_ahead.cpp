@@ -81,7 +81,7 @@ void join(Ranks& ranks, std::vector<reduce::Moments<T>>& found) {
 }  // namespace
 
 template <class T>
-LookAhead<T>::LookAhead(config::RunConfig const& run, Device const& device,
+LookAhead<T>::LookAhead(config::RunConfig const& run, Inputs const& inputs, Device const& device,
                         std::optional<Brick> const& own)
     : stream_(device),
       grid_(run.grid),
@@ -94,9 +94,15 @@ LookAhead<T>::LookAhead(config::RunConfig const& run, Device const& device,
       clock_(stream_, MemorySpace::device, 1),
       values_(stream_, MemorySpace::device, static_cast<std::size_t>(part_.size())),
       moments_(stream_, MemorySpace::device, static_cast<std::size_t>(grid_.dims) * most_samples) {
-  if (run.time.step) step_ = found_by_first(run, [&] { return time_step(run, {}); });
+  if (run.time.step) step_ = found_by_first(run, [&] { return time_step(run, inputs); });
+  auto const& velocities = parameters_of(run).velocity;
+  bool const has_files = std::ranges::any_of(
+      velocities, [](auto const& component) { return !component.file.empty(); });
+  if (has_files) steady_speeds_ = shared_speeds(run, inputs);
   for (int axis = 0; axis < grid_.dims; ++axis) {
-    auto const& velocity = parameters_of(run).velocity[axis].expression;
+    auto const& source = velocities[static_cast<std::size_t>(axis)];
+    if (!source.file.empty()) continue;
+    auto const& velocity = source.formula.expression;
     auto formula = velocity;
     for (int cut = grid_.dims - 1; cut >= 0; --cut)
       if (is_cut(cut)) formula = evaluate::by_index(formula, grid_, cut);

@@ -30,7 +30,7 @@ template <class T>
 class LookAhead {
  public:
   /// With points of its `own`, it looks at these, and knows from the other ranks what is at theirs.
-  LookAhead(config::RunConfig const& run, Device const& device,
+  LookAhead(config::RunConfig const& run, Inputs const& inputs, Device const& device,
             std::optional<Brick> const& own = {});
 
   /// A `StepRule`: up to 32 steps. Throws `NumericalError` for a velocity that is not finite, and

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <string>
 
+#include "config/file_source.hpp"
 #include "config/visitor.hpp"
 #include "equations/upwind.hpp"
 #include "model/step_clock.hpp"
@@ -17,24 +18,27 @@ namespace gridstride::advection {
 using expression::Expression;
 
 Parameters::Parameters() {
-  velocity.fill({.text = "0", .expression = Expression(0.0), .location = {}});
+  for (config::FieldSource& component : velocity)
+    component.formula = {.text = "0", .expression = Expression(0.0), .location = {}};
 }
 
 void Parameters::fields(config::Visitor& visitor, config::RunOptions const& run) {
   auto const given = static_cast<int>(run.grid_options.points.size());
   int const axes = given == 0 ? 3 : given;
-  visitor.section({.name = "velocity", .documentation = "How fast u is carried along each axis."},
-                  [&](config::Visitor& v) {
-                    for (int axis = 0; axis < axes; ++axis)
-                      v.visit({.name = axis_names[axis],
-                               .unit = "m/s",
-                               .documentation = "A number, or a formula of space and time.",
-                               .variables = "xyzt"},
-                              velocity[axis]);
-                    for (int axis = axes; axis < 3; ++axis)
-                      v.refuse(axis_names[axis],
-                               fmt::format("the grid has no axis {}", axis_names[axis]));
-                  });
+  visitor.section(
+      {.name = "velocity", .documentation = "How fast u is carried along each axis."},
+      [&](config::Visitor& v) {
+        for (int axis = 0; axis < axes; ++axis)
+          config::declare_formula_or_field(v,
+                                           {.name = axis_names[axis],
+                                            .unit = "m/s",
+                                            .documentation = "At the points of the grid.",
+                                            .variables = "xyzt"},
+                                           config::Presence::optional, run.file.parent_path(),
+                                           velocity[axis]);
+        for (int axis = axes; axis < 3; ++axis)
+          v.refuse(axis_names[axis], fmt::format("the grid has no axis {}", axis_names[axis]));
+      });
 }
 
 namespace {
@@ -65,8 +69,7 @@ std::vector<Row> rows(config::RunConfig const& run, Backend) {
   std::vector<Row> rows = {evolved(run, "u", scheme.buffers),
                            scratch(run, "look ahead", velocity_changes(run) ? 1 : 0)};
   for (int axis = 0; axis < run.grid.dims; ++axis)
-    rows.push_back(
-        coefficient(run, velocity_names[axis], source_of(parameters_of(run).velocity[axis])));
+    rows.push_back(coefficient(run, velocity_names[axis], parameters_of(run).velocity[axis]));
   add_sides(rows, run, "u", scheme);
   return rows;
 }
@@ -142,47 +145,73 @@ Grid coarser(Grid grid) {
   return grid;
 }
 
-/// The largest |v| at the points of a grid at a time, all of them finite in the run's precision.
-double largest_speed(config::RunConfig const& run, config::FieldSource const& velocity,
-                     Grid const& grid, double time) {
+/// Of all velocities, in the run's precision.
+Demand demand_of(config::RunConfig const& run) {
   bool const single = run.precision == Precision::float32;
-  return largest_magnitude(run, velocity, {}, grid, time, [single](double v) -> std::string_view {
+  return [single](double v) -> std::string_view {
     if (!std::isfinite(v)) return "a velocity is finite";
     return single && !std::isfinite(static_cast<float>(v)) ? "a velocity is finite in float32" : "";
-  });
+  };
 }
 
-double largest_speed(config::RunConfig const& run, config::FieldSource const& velocity) {
-  double largest = largest_speed(run, velocity, run.grid, 0);
-  if (!depends_on_time(velocity)) return largest;
+/// The largest |v| of a component.
+double largest_speed(config::RunConfig const& run, Inputs const& inputs, std::size_t axis) {
+  auto const& velocity = parameters_of(run).velocity[axis];
+  auto const demand = demand_of(run);
+  if (!depends_on_time(velocity))
+    return parameters_of(run).surveyed[axis].largest(run, velocity, inputs, demand);
+  double largest = largest_magnitude(run, velocity, inputs, run.grid, 0, demand);
   constexpr int moments = 32;
   constexpr double golden = 0.6180339887498949;  // so that the moments share no period
   for (int i = 1; i <= moments; ++i)
-    largest =
-        std::max(largest, largest_speed(run, velocity, coarser(run.grid),
-                                        run.time.end * (i * golden - std::floor(i * golden))));
+    largest = std::max(
+        largest, largest_magnitude(run, velocity, inputs, coarser(run.grid),
+                                   run.time.end * (i * golden - std::floor(i * golden)), demand));
   return largest;
 }
 
 }  // namespace
 
 bool velocity_changes(config::RunConfig const& run) {
-  return std::ranges::any_of(parameters_of(run).velocity, [](config::Formula const& component) {
-    return depends_on_time(source_of(component));
-  });
+  return std::ranges::any_of(parameters_of(run).velocity,
+                             [](auto const& component) { return depends_on_time(component); });
 }
 
-std::array<double, 3> shared_speeds(config::RunConfig const& run) {
-  std::array<double, 3> speeds = keeps_state(run) ? largest_speeds(run) : std::array<double, 3>{};
+std::array<double, 3> shared_speeds(config::RunConfig const& run, Inputs const& inputs) {
+  std::array<double, 3> speeds{};
+  if (keeps_state(run)) speeds = largest_speeds(run, inputs);
   for (double& speed : speeds) speed = found_by_first(run, [speed] { return speed; });
   return speeds;
 }
 
-std::array<double, 3> largest_speeds(config::RunConfig const& run) {
+std::array<double, 3> largest_speeds(config::RunConfig const& run, Inputs const& inputs) {
   std::array<double, 3> speeds{};
-  for (int axis = 0; axis < run.grid.dims; ++axis)
-    speeds[axis] = largest_speed(run, source_of(parameters_of(run).velocity[axis]));
+  for (std::size_t axis = 0; axis < static_cast<std::size_t>(run.grid.dims); ++axis)
+    speeds[axis] = largest_speed(run, inputs, axis);
   return speeds;
+}
+
+std::vector<Problem> problems(config::RunConfig const& run, Inputs const& inputs) {
+  std::vector<Problem> found;
+  for (std::size_t axis = 0; axis < static_cast<std::size_t>(run.grid.dims); ++axis) {
+    auto const& velocity = parameters_of(run).velocity[axis];
+    if (depends_on_time(velocity)) continue;  // the choice of the step looks at these
+    auto const more = problems_of(run, velocity, inputs, [&] { largest_speed(run, inputs, axis); });
+    found.insert(found.end(), more.begin(), more.end());
+  }
+  return found;
+}
+
+void save_files(config::RunConfig const& run, CheckpointSink& sink) {
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    parameters_of(run).surveyed[axis].save(velocity_names[axis], sink);
+}
+
+void require_same_files(config::RunConfig const& run, CheckpointSource const& source) {
+  auto const& parameters = parameters_of(run);
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    parameters.surveyed[axis].require_same(run, parameters.velocity[axis], velocity_names[axis],
+                                           source);
 }
 
 double limit_of_auto(FluxScheme const& scheme, Grid const& grid,
@@ -190,14 +219,14 @@ double limit_of_auto(FluxScheme const& scheme, Grid const& grid,
   return scheme.share * advect::step_limit(scheme.flux, grid, largest_speed);
 }
 
-std::vector<std::string> report(config::RunConfig const& run, Inputs const&, Device const&) {
+std::vector<std::string> report(config::RunConfig const& run, Inputs const& inputs, Device const&) {
   FluxScheme const& scheme = scheme_of(run);
   if (scheme.share == 1) return {};
   if (!run.time.step)
     return {
         fmt::format("step: set by accuracy at edges, auto takes {:g} of Σ|v|·dt/h = {}; stable {}",
                     run.time.safety, sharp_courant_number, scheme.limit)};
-  double const longest = limit_of_auto(scheme, run.grid, largest_speeds(run));
+  double const longest = limit_of_auto(scheme, run.grid, largest_speeds(run, inputs));
   if (*run.time.step <= longest) return {};
   return {fmt::format(
       "step: Σ|v|·dt/h is up to {:.3g}, and edges stay sharp up to {}, a step of {:.6g} s; with "
@@ -205,9 +234,9 @@ std::vector<std::string> report(config::RunConfig const& run, Inputs const&, Dev
       sharp_courant_number * *run.time.step / longest, sharp_courant_number, longest)};
 }
 
-double time_step(config::RunConfig const& run, Inputs const&) {
+double time_step(config::RunConfig const& run, Inputs const& inputs) {
   FluxScheme const& scheme = scheme_of(run);
-  auto const speeds = largest_speeds(run);
+  auto const speeds = largest_speeds(run, inputs);
   return stable_step(
       run,
       run.time.step ? advect::step_limit(scheme.flux, run.grid, speeds)

@@ -12,6 +12,7 @@
 #include "model/out_of_core.hpp"
 #include "model/scheme.hpp"
 #include "model/state.hpp"
+#include "model/surveyed_values.hpp"
 
 /// What a config says of an advection, for the simulation's own files.
 namespace gridstride::advection {
@@ -19,7 +20,8 @@ namespace gridstride::advection {
 class Parameters final : public config::ParameterSet {
  public:
   Parameters();
-  std::array<config::Formula, 3> velocity;
+  std::array<config::FieldSource, 3> velocity;
+  mutable std::array<SurveyedValues, 3> surveyed;  ///< of what does not depend on time
 
   void fields(config::Visitor& visitor, config::RunOptions const& run) override;
 };
@@ -63,10 +65,18 @@ bool velocity_changes(config::RunConfig const& run);
 /// The largest |v| along each axis (m/s), at all points at time 0. A velocity that depends on time
 /// is looked at at 32 later moments too, on about a quarter of a million points: enough to say
 /// before a run what will be too fast for it. Throws `ConfigError` where one is not finite.
-std::array<double, 3> largest_speeds(config::RunConfig const& run);
+std::array<double, 3> largest_speeds(config::RunConfig const& run, Inputs const& inputs);
 
 /// The same, which the first of several ranks has looked for.
-std::array<double, 3> shared_speeds(config::RunConfig const& run);
+std::array<double, 3> shared_speeds(config::RunConfig const& run, Inputs const& inputs);
+
+/// Files of other shapes than the grid, and velocities that are not finite.
+std::vector<Problem> problems(config::RunConfig const& run, Inputs const& inputs);
+
+/// What checkpoints have of files. `require_same_files` throws `ConfigError` where one holds other
+/// values now.
+void save_files(config::RunConfig const& run, CheckpointSink& sink);
+void require_same_files(config::RunConfig const& run, CheckpointSource const& source);
 
 /// What steps of `auto` are `safety` of, for the largest speeds along the axes (s).
 double limit_of_auto(FluxScheme const& scheme, Grid const& grid,

@@ -4,7 +4,6 @@
 #include <string_view>
 
 #include "config/file_source.hpp"
-#include "core/error.hpp"
 
 namespace gridstride::heat {
 
@@ -63,20 +62,14 @@ double largest_diffusivity(config::RunConfig const& run, Inputs const& inputs) {
 
 std::vector<Problem> file_problems(config::RunConfig const& run, Inputs const& inputs) {
   auto const& parameters = parameters_as<Parameters>(run);
-  std::vector<Problem> found;
-  for (config::FieldSource const* source : {&parameters.diffusivity, &parameters.source}) try {
-      if (source->file.empty()) continue;
-      auto const fault = shape_fault(run, *source, inputs);
-      if (!fault.empty())
-        found.push_back(run.problem(source->location, fault));
-      else if (source == &parameters.diffusivity)
-        largest_diffusivity(run, inputs);
-      else
-        parameters.surveyed_source.largest(run, *source, inputs,
-                                           [](double) { return std::string_view(); });
-    } catch (ConfigError const& error) {
-      found.insert(found.end(), error.problems().begin(), error.problems().end());
-    }
+  auto found =
+      problems_of(run, parameters.diffusivity, inputs, [&] { largest_diffusivity(run, inputs); });
+  auto const of_source = problems_of(run, parameters.source, inputs, [&] {
+    auto const any = [](double) { return std::string_view(); };
+    if (!parameters.source.file.empty())
+      parameters.surveyed_source.largest(run, parameters.source, inputs, any);
+  });
+  found.insert(found.end(), of_source.begin(), of_source.end());
   return found;
 }
 

@@ -171,15 +171,8 @@ std::vector<Problem> problems(config::RunConfig const& run, Inputs const& inputs
   };
   append(fused_steps_problems(run, star::most_fused_steps(run.grid.dims, order),
                               fmt::format("with order {} in {}D", order, run.grid.dims)));
-  for (FieldSource const* source : {&parameters.initial_velocity, &parameters.speed}) try {
-      auto const fault = shape_fault(run, *source, inputs);
-      if (!fault.empty())
-        found.push_back(run.problem(source->location, fault));
-      else if (source == &parameters.speed)
-        largest_speed(run, inputs);
-    } catch (ConfigError const& error) {
-      append(error.problems());
-    }
+  append(problems_of(run, parameters.initial_velocity, inputs, [] {}));
+  append(problems_of(run, parameters.speed, inputs, [&] { largest_speed(run, inputs); }));
   return found;
 }
 

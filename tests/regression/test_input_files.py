@@ -186,5 +186,46 @@ class CoefficientsOfHeat(support.Case):
                         **{"diffusivity": 1, key: {"file": "a.npy"}})
 
 
+class VelocitiesOfAdvection(support.Case):
+    def case(self, points, scheme, **velocity):
+        axes = "xyz"[:len(points)]
+        return heat(simulation="advection", grid={"points": points},
+                    boundary=dict(zip(axes, ("periodic", "outflow", "outflow"))),
+                    initial={"u": "*".join(f"sin(3*{axis})" for axis in axes)},
+                    parameters={"velocity": velocity}, time={"end": 0.1, "scheme": scheme},
+                    output={"formats": ["hdf5"], "every": {"count": 2}})
+
+    def test_files_and_formulas_are_the_same(self):
+        for points in ([32], [16, 9], [8, 17, 12]):
+            shape = points[::-1]
+            # A periodic axis has no point at its upper end, and 2^k of them, so that x has few digits.
+            x = numpy.broadcast_to(numpy.arange(points[0]) / points[0], shape)
+            numpy.save(self.directory / "v.npy", 2 - x)
+            formula = {"x": "2 - x", "y": 0.5}
+            file = {"x": {"file": "v.npy"}, "y": 0.5}
+            turning = {"x": "2 - x", "y": "cos(9*t)"}
+            cases = [(formula, file)] + [(turning, {**turning, "x": file["x"]})] * (len(points) > 1)
+            for scheme, precision in (("weno5", "float64"), ("lax_wendroff", "float32"), ("upwind", "float64")):
+                for of_formulas, of_files in cases:
+                    with self.subTest(points=points, scheme=scheme, velocity=of_formulas):
+                        for name, velocity in (("formulas", of_formulas), ("files", of_files)):
+                            velocity = {axis: velocity[axis] for axis in "xyz"[:len(points)] if axis in velocity}
+                            config = {**self.case(points, scheme, **velocity), "precision": precision}
+                            self.call("run", self.write(f"{name}.yaml", config), "--quiet", "--overwrite")
+                        self.assert_same("outputs/files/files.h5", "outputs/formulas/formulas.h5")
+
+    def test_what_files_may_not_hold(self):
+        numpy.save(self.directory / "v.npy", numpy.full((9, 16), 1e39))
+        for precision, config, message in (
+                ("float64", self.case([17, 9], "weno5", y={"file": "v.npy"}),
+                 r"case\.yaml:\d+:\d+: parameters\.velocity\.y: v\.npy is \[9\]\[16\], the grid needs \[9\]\[17\]"),
+                ("float32", self.case([16, 9], "weno5", y={"file": "v.npy"}),
+                 r"parameters\.velocity\.y: is 1e\+39 at x = 0, y = 0 \(a velocity is finite in float32\)")):
+            file = self.write("case.yaml", {**config, "precision": precision})
+            for command in ("check", "run"):
+                _, err = self.call(command, file, code=BAD_INPUT)
+                self.assertRegex(err, message)
+
+
 if __name__ == "__main__":
     support.main()

@@ -385,6 +385,13 @@ class Checkpoints(support.Case):
         put("f", 5, 4, 3, 2, 1)
         files = {key: {"file": f"{name}.raw", "type": "float64", "shape": 5}
                  for key, name in (("diffusivity", "a"), ("source", "f"))}
+        flow = heat(simulation="advection", grid={"points": 5}, boundary=None, initial={"u": "x"},
+                    parameters={"velocity": {"x": files["source"]}}, checkpoint={"every": {"count": 2}})
+        self.file = self.write("case.yaml", flow)
+        self.call("run", self.file, "--quiet", "--overwrite")
+        put("f", 5, 4, 3, 2, 1.5)
+        self.refuse(r"\d+: parameters\.velocity\.x: .*f\.raw holds other values than when", code=BAD_INPUT)
+        put("f", 5, 4, 3, 2, 1)
         for time in ({"end": 0.1}, {"end": 0.1, "scheme": "crank_nicolson", "step": 0.01}):
             self.file = self.write("case.yaml", heat(
                 grid={"points": 5}, boundary=None, initial={"u": "x"}, parameters=files, time=time,

@@ -138,6 +138,15 @@ class Advection(Shared):
                         advection(scheme, boundary=sides, parameters={"velocity": velocity},
                                   precision="float32" if count == 3 else "float64"), (count,))
 
+    def test_velocities_of_files(self):
+        values = [1 + 0.01 * (i * i % 89) for i in range(13 * 42)]
+        (self.directory / "v.raw").write_bytes(struct.pack(f"<{len(values)}d", *values))
+        file = {"file": "v.raw", "type": "float64", "shape": [42, 13]}
+        for velocity in ({"x": file, "y": file}, {"x": file, "y": "cos(40*t) + x"}):
+            for scheme in ("weno5", "lax_wendroff"):
+                self.assert_shared(advection(scheme, grid={"points": [13, 42]},
+                                             parameters={"velocity": velocity}), (2,))
+
     def test_velocities_of_time(self):
         for scheme, step in (("weno5", "auto"), ("lax_wendroff", 0.004), ("upwind", "auto")):
             with self.subTest(scheme=scheme):
