@@ -60,7 +60,8 @@ bool find_diagonal(Stream& stream, Level<T>& level) {
   level.inverse = device_array<T>(stream, n);
   level.weights = device_array<T>(stream, n);
   each(stream, n, work_of(level.a),
-       Diagonal<T>{view(level.a), level.inverse.data(), level.weights.data()});
+       Diagonal<T>{view(level.a), level.near_kernel.size() > 0 ? level.near_kernel.data() : nullptr,
+                   level.inverse.data(), level.weights.data()});
   T const bound = largest(stream, level.weights);
   if (!(bound <= std::numeric_limits<T>::max())) return false;
   each(stream, n, 1, Scale<T>{factor_for(bound), level.inverse.data(), level.weights.data()});
@@ -86,7 +87,7 @@ std::int64_t find_roots(Stream& stream, std::int64_t n, std::int64_t work, Graph
 
 /// Aggregates over the strong graph; returns how many.
 template <class T>
-std::int64_t aggregate(Stream& stream, Level<T> const& level, Graph const& graph,
+std::int64_t aggregate(Stream& stream, Level<T> const& level, Graph const& graph, T const* scale,
                        Buffer<std::int32_t>& aggregates) {
   auto const n = level.unknowns();
   auto const work = work_of(level.a);
@@ -96,8 +97,8 @@ std::int64_t aggregate(Stream& stream, Level<T> const& level, Graph const& graph
   auto joined = device_array<std::int32_t>(stream, n);
   each(stream, n, work, JoinRoot{graph, keys.data(), numbers.data(), joined.data()});
   each(stream, n, work,
-       JoinNeighbour<T>{view(level.a), graph, level.inverse.data(), joined.data(),
-                        aggregates.data()});
+       JoinNeighbour<T>{view(level.a), graph, level.inverse.data(), scale, level.near_kernel.data(),
+                        joined.data(), aggregates.data()});
   return roots;
 }
 
@@ -215,11 +216,9 @@ Hierarchy<T>::Hierarchy(Stream& stream, Rows<T> matrix, Options const& options,
   if (levels_[0]->unknowns() == 0) return;
   if (!find_diagonal(stream, *levels_[0]))
     throw std::invalid_argument("amg: the diagonal is not positive, or values are not finite");
-  double strength = options.strength;
   constexpr std::size_t most_levels = 30;
   while (levels_.back()->unknowns() > options.coarsest && levels_.size() < most_levels) {
-    if (!coarsen(stream, strength)) break;
-    strength /= 2;
+    if (!coarsen(stream, options.strength)) break;
   }
   if (levels_.back()->unknowns() <= options.coarsest) invert(stream, options.singular);
   for (std::size_t l = 0; l < levels_.size(); ++l) {
@@ -250,17 +249,17 @@ bool Hierarchy<T>::coarsen(Stream& stream, double strength) {
   }
   auto graph_columns = device_array<std::int32_t>(stream, level.a.nonzeros());
   Graph const graph{level.a.offsets.data(), graph_columns.data()};
-  {
-    auto scale = device_array<T>(stream, n);
-    each(stream, n, work_of(level.a),
-         CouplingScale<T>{view(level.a), level.inverse.data(), scale.data()});
-    each(stream, n, work_of(level.a),
-         Strong<T>{view(level.a), scale.data(), static_cast<T>(strength * strength),
-                   graph_columns.data()});
-  }
+  auto scale = device_array<T>(stream, n);
+  each(stream, n, work_of(level.a),
+       CouplingScale<T>{view(level.a), level.inverse.data(), level.near_kernel.data(),
+                        scale.data()});
+  each(stream, n, work_of(level.a),
+       Strong<T>{view(level.a), scale.data(), static_cast<T>(strength * strength),
+                 graph_columns.data()});
   auto aggregates = device_array<std::int32_t>(stream, n);
-  std::int64_t const count = aggregate(stream, level, graph, aggregates);
+  std::int64_t const count = aggregate(stream, level, graph, scale.data(), aggregates);
   if (count == 0 || 10 * count > 9 * n) return false;
+  each(stream, n, work_of(level.a), Follow<T>{view(level.a), scale.data(), graph_columns.data()});
   auto p = smoothed_interpolation(stream, level, graph, aggregates, count);
   auto r = transposed(stream, p);
   auto next = std::make_unique<Level<T>>();

@@ -13,11 +13,12 @@
 /// definite matrices, as a preconditioner of conjugate gradients. T is float or double.
 ///
 /// Levels are found from the matrix alone: unknowns that are strongly coupled, a_ij < 0 and
-/// a_ij² > θ²·m_i·m_j with m_i the largest |a_ij| beside the diagonal, gather about roots that are no nearer than three couplings to each other
-/// (a maximal independent set of the graph's square); an aggregate is an unknown of the next level.
-/// Interpolation P is v on aggregates, what A takes nearly to 0 (constants, where nothing else is
-/// known), smoothed by a step of Jacobi's relaxation, and the next
-/// matrix is PᵀAP. A cycle relaxes before and after, and solves the coarsest level by its inverse.
+/// a_ij² > θ²·m_i·m_j with m_i the largest |a_ij| beside the diagonal, gather about roots that are no
+/// nearer than three couplings to each other (a maximal independent set of the graph's square); who has
+/// no strong coupling joins whom it follows, unless its diagonal dominates its row. An aggregate is an
+/// unknown of the next level. Interpolation P is v on aggregates, what A takes nearly to 0 (constants,
+/// where nothing else is known), smoothed by a step of Jacobi's relaxation along those couplings,
+/// and the next matrix is PᵀAP. A cycle relaxes before and after, and solves the coarsest level by its inverse.
 ///
 /// All of it happens where the stream is; the host waits for a few counts on the way. Roots are drawn
 /// by numbers that follow from the unknowns' indices, and every sum has its own fixed order: the same
@@ -43,7 +44,7 @@ template <class T>
 Rows<T> on_device(Stream& stream, Csr<T> const& matrix);
 
 struct Options {
-  double strength = 0.08;       ///< θ of the finest level; half of it for each further one
+  double strength = 0.25;       ///< θ
   std::int64_t coarsest = 256;  ///< unknowns that are few enough for an inverse
   std::int64_t vectors = 1;     ///< that a cycle has memory for at once
   /// Whether A·v = 0, and all unknowns hang together. Roundings hide that from a small pivot, whose inverse

@@ -87,6 +87,7 @@ GRIDSTRIDE_EACH(JoinRoot)
   GRIDSTRIDE_EACH(Scale<T>)           \
   GRIDSTRIDE_EACH(CouplingScale<T>)   \
   GRIDSTRIDE_EACH(Strong<T>)          \
+  GRIDSTRIDE_EACH(Follow<T>)          \
   GRIDSTRIDE_EACH(JoinNeighbour<T>)   \
   GRIDSTRIDE_EACH(Filter<T>)          \
   GRIDSTRIDE_EACH(CountSmoothed<T>)   \

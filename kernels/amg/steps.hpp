@@ -18,18 +18,20 @@ struct View {
   T const* values;
 };
 
-/// inverse ← 1/a_ii; dominance ← Σ_j |a_ij|/a_ii, which bounds the eigenvalues of D⁻¹A (Gershgorin):
-/// infinite where a_ii is not positive, 0 for a row of zeros.
+/// inverse ← 1/a_ii; dominance ← Σ_j |a_ij·v_j/v_i|/a_ii, which bounds the eigenvalues of D⁻¹A (those of
+/// V⁻¹·D⁻¹A·V, by Gershgorin): infinite where a_ii is not positive, 0 for a row of zeros.
 template <class T>
 struct Diagonal {
   View<T> a;
+  T const* near_kernel;  ///< v; null: 1
   T *inverse, *dominance;
   GRIDSTRIDE_HOST_DEVICE void operator()(std::int64_t i) const {
     T diagonal = 0, sum = 0;
     for (std::int64_t k = a.offsets[i]; k < a.offsets[i + 1]; ++k) {
       T const value = a.values[k];
-      if (a.columns[k] == i) diagonal = value;
-      sum += std::abs(value);
+      std::int32_t const j = a.columns[k];
+      if (j == i) diagonal = value;
+      sum += std::abs(near_kernel == nullptr ? value : value * near_kernel[j] / near_kernel[i]);
     }
     bool const positive = diagonal > T{0};
     inverse[i] = positive ? T{1} / diagonal : T{0};
@@ -57,19 +59,19 @@ struct Scale {
 
 // -------------------------------------------------------------------------------- the strong graph
 
-/// scale ← 1/max_j |a_ij|, j ≠ i; 0 for a row that its diagonal dominates five times, whose couplings
-/// all are weak: relaxation solves it.
+/// scale ← 1/max_j |a_ij|, j ≠ i; 0 for a row that its diagonal dominates five times, of v as unknowns
+/// have it, whose couplings all are weak: relaxation solves it.
 template <class T>
 struct CouplingScale {
   View<T> a;
-  T const* inverse;
+  T const *inverse, *near_kernel;
   T* scale;
   GRIDSTRIDE_HOST_DEVICE void operator()(std::int64_t i) const {
     T largest = 0, sum = 0;
     for (std::int64_t k = a.offsets[i]; k < a.offsets[i + 1]; ++k) {
       if (a.columns[k] == i) continue;
       T const size = std::abs(a.values[k]);
-      sum += size;
+      sum += size * std::abs(near_kernel[a.columns[k]] / near_kernel[i]);
       if (size > largest) largest = size;
     }
     scale[i] = T{5} * sum * inverse[i] > T{1} ? T{1} / largest : T{0};
@@ -93,6 +95,23 @@ struct Strong {
       bool const is_strong = j != i && value < T{0} && (value * own) * (value * scale[j]) > square;
       graph[k] = is_strong ? j : ~j;
     }
+  }
+};
+
+/// Of rows without strong couplings that their diagonals do not dominate: the negative ones are those that
+/// interpolation goes by.
+template <class T>
+struct Follow {
+  View<T> a;
+  T const* scale;
+  std::int32_t* graph;
+  GRIDSTRIDE_HOST_DEVICE void operator()(std::int64_t i) const {
+    bool follows = scale[i] > T{0};
+    for (std::int64_t k = a.offsets[i]; k < a.offsets[i + 1] && follows; ++k)
+      follows = graph[k] < 0;
+    if (!follows) return;
+    for (std::int64_t k = a.offsets[i]; k < a.offsets[i + 1]; ++k)
+      if (a.columns[k] != i && a.values[k] < T{0}) graph[k] = a.columns[k];
   }
 };
 
@@ -192,12 +211,14 @@ struct JoinRoot {
   }
 };
 
-/// All others join the neighbour that they are coupled to most strongly, of those that have joined.
+/// All others join the neighbour that they are coupled to most strongly, of those that have joined. Who
+/// has no strong coupling, as beside rows whose couplings are larger by orders of magnitude, joins the one
+/// that its own row takes most of v from: left out, v would not be interpolated there.
 template <class T>
 struct JoinNeighbour {
   View<T> a;
   Graph graph;
-  T const* inverse;
+  T const *inverse, *scale, *near_kernel;
   std::int32_t const* joined;
   std::int32_t* aggregates;
   GRIDSTRIDE_HOST_DEVICE void operator()(std::int64_t i) const {
@@ -208,6 +229,16 @@ struct JoinNeighbour {
         std::int32_t const j = graph.columns[k];
         if (j < 0 || joined[j] < 0) continue;
         T const strength = (a.values[k] * inverse[i]) * (a.values[k] * inverse[j]);
+        if (strength > strongest) {
+          strongest = strength;
+          found = joined[j];
+        }
+      }
+    if (found < 0 && scale[i] > 0)
+      for (std::int64_t k = a.offsets[i]; k < a.offsets[i + 1]; ++k) {
+        std::int32_t const j = a.columns[k];
+        if (j == i || joined[j] < 0 || !(a.values[k] < T{0})) continue;
+        T const strength = std::abs(a.values[k] * near_kernel[j]);
         if (strength > strongest) {
           strongest = strength;
           found = joined[j];
@@ -232,13 +263,14 @@ struct Filter {
     for (std::int64_t k = a.offsets[i]; k < a.offsets[i + 1]; ++k) {
       T const value = a.values[k];
       if (graph[k] >= 0)
-        strong += std::abs(value);
+        strong += std::abs(value * near_kernel[graph[k]]);
       else if (a.columns[k] == i)
         diagonal = value;
       else
         weak += value * near_kernel[a.columns[k]];
     }
     weak /= near_kernel[i];
+    strong /= std::abs(near_kernel[i]);
     T const kept = diagonal + weak > diagonal / 4 ? diagonal + weak : diagonal;
     inverse[i] = kept > T{0} ? T{1} / kept : T{0};
     dominance[i] = kept > T{0} ? T{1} + strong / kept : T{1};

@@ -75,10 +75,11 @@ inline void expect_rows_of_all_sides(Stream& stream) {
     }
 }
 
-/// A fifth of all squares, or cubes, of two points has a = 10⁶: they meet at corners. As many iterations as
-/// that, and the same bits every time; open means, too.
-inline void expect_squares_at_random(Stream& stream, std::vector<std::int64_t> const& points,
-                                     std::string const& sides, std::int64_t most) {
+/// So many iterations at most for a that follows from the indices of points, and the same bits every time;
+/// open means, too.
+template <class Value>
+void expect_few_iterations(Stream& stream, std::vector<std::int64_t> const& points,
+                           std::string const& sides, std::int64_t most, Value const& value) {
   SCOPED_TRACE(sides);
   Equation<double> equation;
   equation.grid.dims = static_cast<int>(points.size());
@@ -88,12 +89,8 @@ inline void expect_squares_at_random(Stream& stream, std::vector<std::int64_t> c
   }
   auto const f = random_unknowns(equation.grid, equation.sides, 5);
   std::vector<double> values(f.size());
-  for (std::size_t i = 0; i < f.size(); ++i) {
-    auto const at = equation.grid.indices(static_cast<std::int64_t>(i));
-    std::mt19937 engine(
-        static_cast<unsigned>(at[0] / 2 + 1000 * (at[1] / 2) + 77777 * (at[2] / 2)));
-    values[i] = engine() % 5 == 0 ? 1e6 : 1;
-  }
+  for (std::size_t i = 0; i < f.size(); ++i)
+    values[i] = value(equation.grid.indices(static_cast<std::int64_t>(i)));
   auto const a = to_device<double>(stream, values), right = to_device<double>(stream, f);
   equation.diffusivities = a.data();
   bool const singular = sides.find('d') == std::string::npos;
@@ -109,6 +106,26 @@ inline void expect_squares_at_random(Stream& stream, std::vector<std::int64_t> c
     if (first.empty()) first = found;
     EXPECT_EQ(found, first);
   }
+}
+
+/// A fifth of all squares, or cubes, of two points has a = 10⁶: they meet at corners.
+inline void expect_squares_at_random(Stream& stream, std::vector<std::int64_t> const& points,
+                                     std::string const& sides, std::int64_t most) {
+  expect_few_iterations(stream, points, sides, most, [](auto const& at) {
+    std::mt19937 engine(
+        static_cast<unsigned>(at[0] / 2 + 1000 * (at[1] / 2) + 77777 * (at[2] / 2)));
+    return engine() % 5 == 0 ? 1e6 : 1.0;
+  });
+}
+
+/// a over ten orders of magnitude from point to point: rows whose couplings are nothing beside those of
+/// their neighbours.
+inline void expect_orders_of_magnitude(Stream& stream, std::vector<std::int64_t> const& points,
+                                       std::string const& sides, std::int64_t most) {
+  expect_few_iterations(stream, points, sides, most, [](auto const& at) {
+    std::mt19937 engine(static_cast<unsigned>(at[0] + 1000 * at[1] + 777777 * at[2]));
+    return std::pow(10, 10 * (static_cast<double>(engine()) / 4294967296.0) - 5);
+  });
 }
 
 /// With an open mean it comes to roundings, also where those of a hide that A has no inverse.

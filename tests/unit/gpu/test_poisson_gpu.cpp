@@ -49,6 +49,7 @@ TEST_F(PoissonGpu, Aggregation) {
   poisson::test::expect_squares_at_random(stream, {65, 70}, "dddd", 100);
   poisson::test::expect_squares_at_random(stream, {65, 60}, "nnpp", 100);
   poisson::test::expect_squares_at_random(stream, {40, 33, 64}, "dnppnd", 150);
+  poisson::test::expect_orders_of_magnitude(stream, {129, 130}, "dddd", 70);
   poisson::test::expect_open_means(stream);
 }
 

@@ -65,6 +65,8 @@ TEST(PoissonKernels, AggregationTakesSquaresAtRandom) {
   expect_squares_at_random(stream, {65, 70}, "dddd", 100);
   expect_squares_at_random(stream, {65, 60}, "nnpp", 100);
   expect_squares_at_random(stream, {17, 20, 24}, "dnppnd", 100);
+  expect_orders_of_magnitude(stream, {129, 130}, "dddd", 70);
+  expect_orders_of_magnitude(stream, {33, 30, 31}, "dnppnd", 60);
   expect_open_means(stream);
 }
 
