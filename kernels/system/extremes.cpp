@@ -140,9 +140,15 @@ std::vector<Extremes> ExtremesFinder<T>::wait_for_keys(std::function<void()> con
   return found;
 }
 
+template <class T>
+void ExtremesFinder<T>::prepare(Step<T> step) {
+  if (!compile_groups(step)) return;
+  for (auto const& module : modules_) module->resident_blocks("extremes", points_x * points_y);
+}
+
 /// False where nothing can be compiled.
 template <class T>
-bool ExtremesFinder<T>::queue_compiled(Step<T>& step) {
+bool ExtremesFinder<T>::compile_groups(Step<T>& step) {
   if (groups_.empty() || !can_compile_) return false;
   try {
     while (modules_.size() < groups_.size()) {
@@ -153,6 +159,12 @@ bool ExtremesFinder<T>::queue_compiled(Step<T>& step) {
     can_compile_ = false;
     return false;
   }
+  return true;
+}
+
+template <class T>
+bool ExtremesFinder<T>::queue_compiled(Step<T>& step) {
+  if (!compile_groups(step)) return false;
   auto const& points = looked_.grid.points;
   CountedPoints counted;
   std::ranges::copy(looked_.counted.begin, counted.begin);

@@ -42,6 +42,8 @@ class ExtremesFinder {
   std::size_t size() const { return programs_.size(); }
   /// Whether terms read unknowns at their own point alone.
   bool looks_at_points() const;
+  /// Compiles and loads what such looks take, where it can be compiled.
+  void prepare(Step<T> step);
   /// Queues a look at all terms. `step` says inputs, clock, fraction and what was found beforehand;
   /// `scratch` is an array over the grid, `variant` that of the evaluations. With `counted` the step
   /// says a piece of the grid, too, of which such points count; indices are those of the larger grid. No
@@ -64,6 +66,7 @@ class ExtremesFinder {
     /// The index in the larger grid of a point of this one; −1: of none.
     std::int64_t whole(std::int64_t offset) const;
   };
+  bool compile_groups(Step<T>& step);
   bool queue_compiled(Step<T>& step);
   std::vector<Extremes> wait_for_keys(std::function<void()> const& meanwhile);
   void add_one_by_one(Step<T>& step, std::span<T> scratch, std::string_view variant);

@@ -227,7 +227,11 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
   }
   void choose_steps() {
     limits_.emplace(stream_, run_);
-    if (this->has_state()) limits_->refuse_ill_posed(present(), this->clock_.device());
+    // Of several ranks the first one looks at once, the others in its steps.
+    if (this->has_state())
+      limits_->refuse_ill_posed(present(), this->clock_.device());
+    else
+      limits_->prepare(fields_.inputs());
     limits_->while_waiting([this] { begin_steps(); });
     pde::LimitFollows follows = limits_->follows();
     follows.equations_have_time = depends_on_time_;

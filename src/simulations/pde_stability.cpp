@@ -189,6 +189,14 @@ void StabilityFinder<T>::look_ahead(Look const& look, Ahead const& ahead,
 }
 
 template <class T>
+void StabilityFinder<T>::prepare(std::vector<system::Input<T>> const& inputs) {
+  if (variant_ == "interpreter") return;
+  system::Step<T> step;
+  step.inputs = inputs;
+  extremes_.prepare(std::move(step));
+}
+
+template <class T>
 std::vector<system::Extremes> StabilityFinder<T>::look(system::Step<T> step, Ahead const& ahead,
                                                        OwnPlanes const* own) {
   auto const scratch = scratch_of(own != nullptr ? step.grid.size() : grid_.size());

@@ -72,6 +72,8 @@ class StabilityFinder {
   /// The same with others' help, which `look` takes what it does not find itself from.
   equations::StepLimit find(std::vector<system::Input<T>> const& inputs, Ahead const& ahead,
                             SetFactors const& set_factors, Look const& look);
+  /// Compiles and loads what looks at such inputs take.
+  void prepare(std::vector<system::Input<T>> const& inputs);
   /// What a look finds: at the grid of the finder, or at a rank's own planes of the step's piece of it,
   /// see `system::ExtremesFinder::add`. `step` says inputs and clock.
   std::vector<system::Extremes> look(system::Step<T> step, Ahead const& ahead,

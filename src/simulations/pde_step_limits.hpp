@@ -25,6 +25,10 @@ class StepLimits {
   void while_waiting(std::function<void()> queue) {
     finders_.front().while_waiting(std::move(queue));
   }
+  /// Compiles and loads what looks at such inputs take.
+  void prepare(std::vector<system::Input<T>> const& inputs) {
+    for (Finder& finder : finders_) finder.prepare(inputs);
+  }
   /// Throws `ConfigError` where waves of the present state grow the faster the shorter they are.
   void refuse_ill_posed(std::vector<system::Input<T>> const& present,
                         evaluate::DeviceClock const* clock);

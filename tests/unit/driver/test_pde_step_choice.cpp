@@ -314,8 +314,8 @@ TEST(PdeStepChoice, BatchesAreCutNowhere) {
     EXPECT_EQ(test::value_at(host, static_cast<std::int64_t>(i)), whole.fields[0][i]);
 }
 
-/// Passes of 8 steps are begun once steps have had one length for eight plans, where so many of it are left
-/// before the next moment, and then not again for as long where that was in vain.
+/// Passes of 8 steps are begun once steps have had one length for two plans of 8 or more, where so many of it
+/// are left before the next moment, and for eight such plans after one that was in vain.
 TEST(PdeStepChoice, KnowsWhenStepsCanBeBegun) {
   pde::EarlyPass early;
   double time = 0;
@@ -329,10 +329,11 @@ TEST(PdeStepChoice, KnowsWhenStepsCanBeBegun) {
     return begun;
   };
   auto const settle = [&](double step, int plans) {
-    for (int i = 0; i < plans; ++i) EXPECT_EQ(plan({step, 1 << std::min(i, 6)}, 1e9), 0) << i;
+    for (int i = 0; i < plans; ++i) EXPECT_EQ(plan({step, 8 << std::min(i, 3)}, 1e9), 0) << i;
     EXPECT_EQ(plan({step, 64}, 1e9), step);
   };
-  settle(0.5, 9);
+  for (std::int64_t const steps : {1, 2, 4}) EXPECT_EQ(plan({0.5, steps}, 1e9), 0) << steps;
+  settle(0.5, 2);
   EXPECT_EQ(plan({0.5, 8}, time + 4), 0.5);
   EXPECT_EQ(plan({0.5, 7}, time + 3.75), 0);   // too few until then
   EXPECT_EQ(plan({0.25, 1}, time + 0.25), 0);  // what is left of them
