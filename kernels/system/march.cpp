@@ -198,15 +198,16 @@ RuntimeSource march_source(Marched const& what, MarchShape const& shape) {
       "constexpr int halo = {}, ghosts = {}, stored = {}, most_rows = {}, kept_values = {};\n"
       "constexpr int parts = {}, inner_results = {};\n"
       "constexpr int lasting = {}, lasting_left[] = {{{}}}, lasting_right[] = {{{}}};\n"
-      "constexpr int early_turns = {};\n"
+      "constexpr int early_levels[] = {{{}}};\n"
       "constexpr bool has_time = {};\n"
       "using Vector = {};\nusing Index = {};\n",
       march_warps, shape.blocks, shape.steps, what.stages.size(), shape.lane_points,
       shape.vector_points, shape.turns, layout.halo, layout.ghosts, layout.stored,
       std::max(std::ranges::max(layout.rows_held), std::ranges::max(inner_held)), std::max(kept, 1),
       parts, inner_results, lasting_of(what), fmt::join(never_empty(layout.lasting_left), ", "),
-      fmt::join(never_empty(layout.lasting_right), ", "), layout.early_turns, depends_on_time(what),
-      vector_name<T>(shape.vector_points), index_name(what.grid.size(), sizeof(T)));
+      fmt::join(never_empty(layout.lasting_right), ", "), fmt::join(layout.early_levels, ", "),
+      depends_on_time(what), vector_name<T>(shape.vector_points),
+      index_name(what.grid.size(), sizeof(T)));
   text += summed_text(what, layout, first_summed, std::move(summed_divides), summed);
   auto const sources = layout.left.front().size();
   text += fmt::format(

@@ -5,7 +5,7 @@
 //       most_rows, kept_values, parts, inner_results;   // the most that a part makes
 //   constexpr bool divides[parts];                    // part p has quotients or roots
 //   constexpr int lasting, lasting_left[], lasting_right[];   // arrays, and columns beside a thread's
-//   constexpr int early_turns;                        // of a chunk, that the first level has alone
+//   constexpr int early_levels[2];                    // of loops that a chunk begins with; 0: none
 //   constexpr bool has_time;                          // the program asks for it
 //   constexpr bool stores;                            // the state that the last stage makes
 //   constexpr int found_numbers;                      // of a stage, that are found beforehand
@@ -53,7 +53,8 @@
 //
 // In the first turns of a chunk no row of a level is asked for that looks at rows before the chunk's first
 // ones: of level l, so many as 2·(l + 1)·reach. As long as that is so of all levels but the first, a loop of
-// its own makes this one alone. Loops for more of them would be longer for less.
+// its own makes this one alone, and then another one half of them, where they are many. Loops for more of them
+// would be longer for less.
 //
 // Columns at the ends of a strip are wrong, with each level `reach` more of them, and are not
 // stored: strips overlap, and so do chunks, by as many rows as all levels reach. What lies beyond a
@@ -404,8 +405,6 @@ struct March {
     for (int g = 0; g < loaded_rows; ++g) old.load(loaded[g]);
   }
 
-  /// Whether no level but the first makes a row that is asked for.
-  __device__ __forceinline__ bool is_early() const { return to < early_turns - 2 * lag; }
   __device__ __forceinline__ bool is_done() const { return to >= static_cast<int>(rows_made); }
 
   /// `ahead`: the rows that were loaded before the turn's own. Only levels before `end` make one.
@@ -440,9 +439,16 @@ struct March {
 #pragma unroll
     for (int g = 0; g < turns; ++g) turn<Way::inside>(g % loaded_rows);
   }
-  __device__ __forceinline__ void turns_of_first_level() {
+  /// As long as no other levels than so many make a row that is asked for.
+  template <int some>
+  __device__ __forceinline__ void early_turns() {
+    if constexpr (some > 0 && turns > 1) {
+#pragma unroll 1
+      while (to < 2 * (some + 1) * reach_y - 2 * lag) {
 #pragma unroll
-    for (int g = 0; g < loaded_rows; ++g) turn<Way::inside, 1>(g);
+        for (int g = 0; g < loaded_rows; ++g) turn<Way::inside, some>(g);
+      }
+    }
   }
   /// One turn by itself, after which the rows that were loaded move up.
   template <Way way>
@@ -459,10 +465,8 @@ __device__ __forceinline__ void march_strip(MarchArguments<Real> const& a, long 
   Share const share = share_of(a, number);
   if (share.first >= share.last) return;
   March march(a, columns_of(a, share), share.first, share.last);
-  if constexpr (early_turns > 0 && turns > 1) {
-#pragma unroll 1
-    while (march.is_early()) march.turns_of_first_level();
-  }
+  march.early_turns<early_levels[0]>();
+  march.early_turns<early_levels[1]>();
 #pragma unroll 1
   while (!march.is_done()) {
     if constexpr (has_sides)

@@ -115,11 +115,13 @@ inline constexpr int march_side_pieces = 4;  ///< of a chunk where a strip ends 
 struct MarchLayout {
   int levels = 1;
   int halo = 0, stored = 32;
-  int ghosts = 0;       ///< columns of the threads that stand for what lies beyond a side of x
-  int ages = 1;         ///< 2·reach + 1
-  int lag = 0;          ///< rows that all levels together reach, and what looks at the last state
-  int summed_lag = 0;   ///< of these, the latter's
-  int early_turns = 0;  ///< of a chunk, in which only the first level makes rows that are asked for
+  int ghosts = 0;      ///< columns of the threads that stand for what lies beyond a side of x
+  int ages = 1;        ///< 2·reach + 1
+  int lag = 0;         ///< rows that all levels together reach, and what looks at the last state
+  int summed_lag = 0;  ///< of these, the latter's
+  /// Of the first turns of a chunk, how many levels a loop of its own makes as long as no more of them make
+  /// rows that are asked for, one loop after the other; 0: there is none.
+  std::array<int, 2> early_levels = {};
   bool has_ends = false;  ///< x does not wrap: the first and the last strip end beyond its sides
   std::vector<int> rows_held, inner_held, lags;
   std::vector<std::vector<int>> left, right;

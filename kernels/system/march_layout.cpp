@@ -16,6 +16,8 @@ constexpr int other_registers = 56;
 /// With so many levels a loop of the first one alone is worth its text, where a system has several components:
 /// a turn of one takes little beside the row that it waits for.
 constexpr int fewest_levels = 4;
+/// With so many, another one of half of them.
+constexpr int levels_worth_half = 8;
 
 std::size_t index(int i) { return static_cast<std::size_t>(i); }
 
@@ -200,7 +202,7 @@ MarchLayout layout_of(MarchPlan const& plan, int value_bytes, MarchShape const& 
   layout.summed_lag = summed_reach(plan.what, 1);
   layout.lag = layout.levels * program.reach[1] + layout.summed_lag;
   if (layout.levels >= fewest_levels && components > 1 && !has_sides(plan.what))
-    layout.early_turns = 4 * program.reach[1];
+    layout.early_levels = {1, layout.levels >= levels_worth_half ? layout.levels / 2 : 0};
   layout.inner_held.assign(plan.part_of.size(), 1);
   layout.lags = lags_of(plan);
   layout.left.assign(index(programs * layout.ages),

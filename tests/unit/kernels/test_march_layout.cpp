@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include "support/march_cases.hpp"
@@ -86,12 +87,14 @@ TEST(MarchLayout, FirstTurnsOfAChunk) {
   Grid const grid{.dims = 2, .points = {1024, 1024, 1}};
   auto const program = test::program_of(reaction, grid);
   auto what = test::marched_of(reaction, program, grid);
-  EXPECT_EQ(system::layout_of(what, 4, {.steps = 4}).early_turns, 4);
-  EXPECT_EQ(system::layout_of(what, 4, {.steps = 2}).early_turns, 0);
+  using Early = std::array<int, 2>;
+  EXPECT_EQ(system::layout_of(what, 4, {.steps = 8}).early_levels, (Early{1, 4}));
+  EXPECT_EQ(system::layout_of(what, 4, {.steps = 4}).early_levels, (Early{1, 0}));
+  EXPECT_EQ(system::layout_of(what, 4, {.steps = 2}).early_levels, Early{});
   what.sides[0][0] = {system::SideRule{.wraps = false}, system::SideRule{.wraps = false}};
-  EXPECT_EQ(system::layout_of(what, 4, {.steps = 4}).early_turns, 0);
+  EXPECT_EQ(system::layout_of(what, 4, {.steps = 4}).early_levels, Early{});
   auto const of_one = test::reading({{0, 2, 0}, {0, -1, 0}});
-  EXPECT_EQ(system::layout_of(test::marched(of_one), 4, {.steps = 4}).early_turns, 0);
+  EXPECT_EQ(system::layout_of(test::marched(of_one), 4, {.steps = 4}).early_levels, Early{});
 }
 
 /// Beside sides of y the whole program comes after the parts: it takes five rows of c, and where one
