@@ -22,6 +22,7 @@ namespace {
 
 constexpr int points_x = 64, points_y = 4;   // threads of a block
 constexpr int rows_together = 4;             // points that a thread has at a time
+constexpr std::size_t few_terms = 4;         // of float32, for which it has twice as many
 constexpr std::size_t short_program = 128;   // nodes
 constexpr std::size_t terms_of_a_group = 8;  // whose extremes a thread has in registers
 
@@ -43,7 +44,10 @@ RuntimeSource extremes_source(Step<T> const& step) {
       program_text(*step.program, wraps_of(step), static_cast<int>(step.inputs.size()),
                    precision_of<T>(), equations::to_cuda(*step.program, precision_of<T>()));
   // What takes long to compile is written once.
-  int const rows = step.program->code.size() <= short_program ? rows_together : 1;
+  bool const is_small = sizeof(T) == sizeof(float) && step.program->results.size() <= few_terms;
+  int const rows = step.program->code.size() > short_program ? 1
+                   : is_small                                ? 2 * rows_together
+                                                             : rows_together;
   text += fmt::format("#define POINTS_X {}\n#define POINTS_Y {}\n#define ROWS {}\n", points_x,
                       points_y, rows);
   text += "#include \"kernels/system/extremes.cuh\"\n";
