@@ -1,0 +1,69 @@
+"""Random configs whose runs agree in every way that they have to, and that a program which errs is told of.
+
+More of them by hand: `random_runs.py PROGRAM --seeds 1000`.
+"""
+
+import os
+import stat
+
+import random_configs
+import random_runs
+import support
+
+# Runs what it is asked to, but for one thing that it does not do as it should.
+ERRING = """#!/bin/sh
+case "$OMP_NUM_THREADS $*" in {when}) set -- "$@" {what};; esac
+exec {program} "$@"
+"""
+
+
+class Agree(support.Case):
+    def test_random_configs(self):
+        faults, counts = random_runs.examine_all(support.PROGRAM, "cpu", [
+            (simulation, seed) for simulation in random_configs.SIMULATIONS for seed in (1, 2)], jobs=2)
+        self.assertEqual(faults, [])
+        self.assertGreater(counts["agree"], 80)
+        self.assertLess(counts["refused"], counts["agree"] / 10)
+
+
+class Told(support.Case):
+    def erring(self, when, what):
+        path = self.directory / "erring"
+        path.write_text(ERRING.format(when=when, what=what, program=support.PROGRAM))
+        path.chmod(path.stat().st_mode | stat.S_IXUSR)
+        return str(path)
+
+    def assert_told(self, when, what, simulation, seed, name):
+        program = self.erring(when, what)
+        faults, counts = random_runs.examine(program, "cpu", simulation, seed, None)
+        self.assertTrue(any(f"{simulation} {seed}: {name}" in fault for fault in faults), faults)
+        self.assertGreater(counts["wrong"], 0)
+        return program
+
+    def test_other_bits(self):
+        self.assert_told("3' '*again*", "--set precision=float32", "poisson", 8, "again")
+        self.assert_told("*saved*restart*", "--set precision=float32", "heat", 3, "from a checkpoint")
+        self.assert_told("*swept*", "--set initial.u=x*s", "wave", 1, "in a sweep, s=0.5")
+        self.assert_told("*changed*", "--set initial.u=x", "advection", 1, "with")
+
+    def test_another_end(self):
+        self.assert_told("3' '*again*", "--set precision=float99", "integration", 1, "again")
+
+    def test_what_is_too_far_away(self):
+        self.assert_told("*run*other*", "--set parameters.source=1", "poisson", 8, "by")
+        self.assert_told("*run*other*", "--set parameters.rhs=1+i/1e3", "linear_system", 3, "by")
+
+    def test_the_smallest_config(self):
+        """Whatever makes no difference to the fault is gone."""
+        case = random_configs.case("poisson", 8)
+        self.assertGreater(len(str(case.config)), 400)
+        program = self.erring("3' '*again*", "--set parameters.source=2")
+        small = random_runs.reduced(program, "cpu", case, "again, by three threads")
+        self.assertTrue(random_runs.wrong(program, "cpu", small, [random_runs.again]))
+        self.assertLess(len(str(small.config)), 150)
+        self.assertEqual(small.config["simulation"], "poisson")
+
+
+if __name__ == "__main__":
+    os.environ.pop("OMP_NUM_THREADS", None)
+    support.main()
