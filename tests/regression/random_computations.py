@@ -47,9 +47,8 @@ def poisson(dice):
     others = [({"parameters": {"method": name, "cycle": None, "inner": None}}, 2 * bound + 30e-10 * condition)
               for name in ("multigrid", "mg_cg", "cg", "amg_cg") if name != method]
     shared = dims > 1 and method in ("fft", "cg", "multigrid", "mg_cg")
-    changes = [{"kernels": {"evaluate": "reference"}}]
-    return Case(config, files, dice.parts(grid, False) if shared else [], changes,
-                [dice.choice(others)], bound)
+    return Case(config, files, dice.parts(grid, False) if shared else [], [{"kernels": {"evaluate": "reference"}}],
+                others=[dice.choice(others)], bound=bound)
 
 
 def eigenvalues(dice):
@@ -69,7 +68,7 @@ def eigenvalues(dice):
     largest = 4.5 * sum(4 / (length / count) ** 2 for length, count in zip(lengths(grid), grid["points"])) + least
     bound = 256 * EPSILON[config["precision"]] * largest
     others = [({"parameters": {"method": name}}, bound) for name in ("lobpcg", "lanczos", "dense")]
-    return Case(config, files, [], [], [dice.choice(others)], bound, ("first", "last"))
+    return Case(config, files, others=[dice.choice(others)], bound=bound, numbers=("first", "last"))
 
 
 def matrix_market(dice, matrix, symmetric):
@@ -128,7 +127,7 @@ def linear_system(dice):
     others = [({"parameters": {"method": "lu", "preconditioner": None}}, 2 * bound)]
     if precision == "float64":
         others += [({"parameters": {"method": name, "preconditioner": "none"}}, 2 * bound) for name in ("bicgstab", "gmres")]
-    return Case(config, files, [], [], [dice.choice(others)], bound)
+    return Case(config, files, others=[dice.choice(others)], bound=bound)
 
 
 def filters(dice, grid):
@@ -163,7 +162,7 @@ def convolution(dice):
     if config["parameters"]["mode"] == "constant":
         config["parameters"]["value"] = dice.number(-1, 1)
     bound = EPSILON[config["precision"]] * amplification(grid, made)
-    return Case(config, files, [], [], [({"kernels": {"convolve": "reference"}}, bound)], bound)
+    return Case(config, files, others=[({"kernels": {"convolve": "reference"}}, bound)], bound=bound)
 
 
 def transform(dice):
@@ -206,4 +205,4 @@ def integration(dice):
         parameters["points"] = dice.randint(1024, 5000)
     config = {"simulation": "integration", "precision": dice.choice(("float64", "float32")), "parameters": parameters,
               "output": {"formats": ["hdf5"], "fields": ["value"]}}
-    return Case(config, {}, [], [], bound=2e3 * EPSILON[config["precision"]] + 2e-6)
+    return Case(config, bound=2e3 * EPSILON[config["precision"]] + 2e-6)

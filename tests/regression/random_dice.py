@@ -17,6 +17,7 @@ class Case:
     files: dict = dataclasses.field(default_factory=dict)    # arrays of numpy, bytes or texts, by their names
     ranks: list = dataclasses.field(default_factory=list)    # parts of runs that ranks share
     changes: list = dataclasses.field(default_factory=list)  # of the config, that leave the bits as they are
+    rows: dict = dataclasses.field(default_factory=dict)     # of kernels that have the same bits, on a GPU
     others: list = dataclasses.field(default_factory=list)   # (changes, bound) of other methods
     bound: float = 0     # of the largest value, between the host and a GPU; 0 where there is none
     numbers: tuple = ()  # diagnostics that are compared in the place of fields, as modes are not unique

@@ -3,6 +3,9 @@
 from random_dice import EPSILON, Case, axes, spacing
 
 
+FORMULAS = ("interpreter", "compiled")
+
+
 def rounding_of_steps(config, steps):
     """A step adds some ten roundings of the largest value, and no stable one makes them larger."""
     return 64 * EPSILON[config["precision"]] * (steps + 8)
@@ -50,12 +53,13 @@ def heat(dice):
     bound = rounding_of_steps(config, 4 * steps) + (0 if explicit else of_solves(config, steps))
     if time.get("step") == "adaptive":
         bound += 100 * time["tolerance"]  # where an error is as large as it may be, other steps may be tried
-    changes = [{"kernels": {"evaluate": "reference"}}]
+    changes, rows = [{"kernels": {"evaluate": "reference"}}], {"evaluate": FORMULAS}
     if explicit:
         changes += [{"kernels": {"stencil": "reference"}}, {"kernels": {"fused_steps": dice.randint(1, 2)}},
                     {"limits": {"trip_steps": dice.randint(1, 4)}}]
+        rows["stencil"] = ("naive", "shared", "register_queue", "temporal", "resident")
     ranks = dice.parts(grid, explicit) if explicit or dims > 1 else []
-    return Case(config, files, ranks, changes, bound=bound)
+    return Case(config, files, ranks, changes, rows, bound=bound)
 
 
 def wave(dice):
@@ -81,7 +85,8 @@ def wave(dice):
     if dims == 2:
         changes.append({"kernels": {"fused_steps": dice.randint(1, 2)}})
     # A rounding of u_tt goes on as a velocity: to a height that grows with the steps.
-    return Case(config, files, dice.parts(grid), changes, bound=rounding_of_steps(config, steps * steps))
+    return Case(config, files, dice.parts(grid), changes, {"star": ("naive", "register_queue", "temporal")},
+                bound=rounding_of_steps(config, steps * steps))
 
 
 def advection(dice):
@@ -96,7 +101,7 @@ def advection(dice):
                             boundary=dice.sides(grid, (("dirichlet", True), ("outflow", False)),
                                                 dice.value_on_side(grid, dice.chance(0.4))))
     return Case(config, {}, dice.parts(grid), [{"kernels": {"advect": "reference"}}],
-                bound=rounding_of_steps(config, 8 * steps))
+                {"advect": ("naive", "streaming"), "evaluate": FORMULAS}, bound=rounding_of_steps(config, 8 * steps))
 
 
 # --- pde -------------------------------------------------------------------------------------------
@@ -192,4 +197,5 @@ def pde(dice):
         bound /= min(1, spacing(grid))**2 / 4
     several = explicit and not any(word in str(config) for word in ("mean", "stop"))
     changes = [{"kernels": {"system": "reference"}}, {"kernels": {"evaluate": "reference"}}]
-    return Case(config, {}, dice.parts(grid, several) if dims > 1 or explicit else [], changes, bound=bound)
+    rows = {"system": ("interpreter", "points", "planes", "march")}
+    return Case(config, {}, dice.parts(grid, several) if dims > 1 or explicit else [], changes, rows, bound=bound)
