@@ -279,8 +279,7 @@ krylov::Result SparseSystem<T>::aggregate(krylov::Result result, std::span<T con
 /// What follows conjugate gradients has the diagonal.
 template <class T>
 void SparseSystem<T>::leave_aggregation() {
-  if (!aggregates_) return;
-  aggregates_ = false;
+  if (!std::exchange(aggregates_, false)) return;
   auto found = by_diagonal(stream_, system_, Method::minres, true);
   preconditioner_ = std::move(found.apply);
   preconditioner_name_ = found.name;
@@ -377,11 +376,11 @@ void SparseSystem<T>::go_on(Solved<T>& solved, std::span<T const> right, int exp
   // Of the factors' x the sums in float64 tell more than those of iterations in T, which end there.
   if (is_filled_ && left.scaled_relative <= options_.tolerance) result.outcome = Outcome::converged;
   if (!result.converged() || left.relative <= options_.tolerance) return;
-  constexpr int most = 4;
-  for (int again = 0; again < most && left.relative > options_.tolerance; ++again) {
+  Residual last = left;
+  for (int again = 0; again < 4 && left.relative > options_.tolerance; ++again) {
     auto options = this->options();
     options.tolerance = std::max(std::numeric_limits<double>::min(),
-                                 left.scaled_relative * options_.tolerance / left.relative / 2);
+                                 last.scaled_relative * options_.tolerance / last.relative / 2);
     options.iterations -= result.iterations;
     if (options.iterations < 1 || !(options.tolerance < 1)) break;
     auto const next = solve_by(method_, b, x, options);
@@ -391,15 +390,17 @@ void SparseSystem<T>::go_on(Solved<T>& solved, std::span<T const> right, int exp
     auto const now = system_.template residual<T>(found, right, exponent);
     result.iterations += next.iterations;
     result.history.insert(result.history.end(), next.history.begin() + 1, next.history.end());
-    if (!(now.relative < left.relative && now.scaled_relative <= options_.tolerance)) break;
-    best = found;
-    left = now;
+    if (now.relative < left.relative && now.scaled_relative <= options_.tolerance) {
+      best = found;
+      left = now;
+    }
+    // As it was given a residual may grow for once while it shrinks in the system's units.
+    if (!(now.scaled_relative < std::exchange(last, now).scaled_relative)) break;
   }
   if (left.relative <= options_.tolerance) return;
   std::string const what = fmt::format(
       "the residual is {:.2e} of the right-hand side as it was given, and {:.2e} where all "
-      "equations "
-      "are in units of their own",
+      "equations are in units of their own",
       left.relative, left.scaled_relative);
   if (left.scaled_backward_error <= system_.rounding()) {
     fallbacks_.push_back(what + ": rounding allows no less");

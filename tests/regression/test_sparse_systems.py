@@ -109,6 +109,26 @@ class Sparse(LinearSystem):
         config["parameters"]["rhs"] = 1
         self.assertNotIn("together", self.solve(config)[1]["chosen"])
 
+    def test_unknowns_and_equations_in_any_units(self):
+        """The residual is as small as it has to be as it was given, too, where it does not shrink steadily there."""
+        for seed in (37, 115, 125):
+            generator = numpy.random.default_rng(seed)
+            n = int(generator.choice([10, 10, 40]))
+            a = numpy.where(generator.random((n, n)) < 3 / n, generator.uniform(-1, 1, (n, n)), 0)
+            a += numpy.diag(abs(a).sum(axis=0) + abs(a).sum(axis=1) + 0.1)
+            a *= 10.0 ** generator.integers(-3, 4, n)[:, None] * 10.0 ** generator.integers(-3, 4, n)
+            b = a @ (generator.uniform(0.5, 1, n) / abs(a).max(axis=0))
+            rows, columns = numpy.nonzero(a)
+            entries = "".join(f"{i + 1} {j + 1} {float(a[i, j])!r}\n" for i, j in zip(rows, columns))
+            self.write("a.mtx", f"%%MatrixMarket matrix coordinate real general\n{n} {n} {len(rows)}\n{entries}")
+            numpy.save(self.directory / "b.npy", b)
+            for method in ("gmres", "bicgstab", "auto"):
+                with self.subTest(seed=seed, method=method):
+                    found, summary = self.solve(system(matrix={"file": "a.mtx"}, rhs={"file": "b.npy"}, method=method))
+                    left = numpy.linalg.norm(b - a @ found.ravel()) / numpy.linalg.norm(b)
+                    self.assertLess(left, 1e-8)
+                    self.assertAlmostEqual(summary["diagnostics"]["relative_residual"], left, delta=1e-12)
+
     def test_generated_matrices(self):
         x = numpy.random.default_rng(3).uniform(-1, 1, (5, 7, 6, 2))
         wide = numpy.pad(x, ((1, 1), (1, 1), (1, 1), (0, 0)))
