@@ -1,7 +1,10 @@
 // Exponents are found in halves: each row and each column is divided by the square root of its largest
 // element, all at once, until all of these are about 1. What units differ by becomes the square root
-// of it each time: ten times take 2^1000 to 2. Of a positive definite matrix |a_ij|² ≤ a_ii·a_jj, so
-// that the square roots of the diagonal are what is wanted from the beginning.
+// of it each time: ten times take 2^1000 to 2. Many units do so, and not all of them are good: where rows
+// and columns had units of their own, small elements may take the place of what was large in its row and
+// column. So halves begin from means, which find such units again whatever the places of elements are. Of a
+// positive definite matrix |a_ij|² ≤ a_ii·a_jj, so that the square roots of the diagonal are what is wanted
+// from the beginning.
 
 #include "kernels/sparse/equilibrate.hpp"
 
@@ -31,10 +34,13 @@ struct Units {
   std::vector<double> rows, columns;
 };
 
-/// log₂ of the largest element of each row and column as they are scaled; `nothing` of empty ones.
-Units largest(Csr<double> const& a, Units const& units, bool symmetric) {
-  Units found{std::vector<double>(units.rows.size(), nothing),
-              std::vector<double>(symmetric ? 0 : units.columns.size(), nothing)};
+/// `combine(found, size)` for each element of a row and of a column, `size` its log₂ as it is scaled, from
+/// `start` on; of columns not where rows are enough, as of a symmetric matrix.
+template <class Combine>
+Units over_elements(Csr<double> const& a, Units const& units, bool rows_alone, double start,
+                    Combine const& combine) {
+  Units found{std::vector<double>(units.rows.size(), start),
+              std::vector<double>(rows_alone ? 0 : units.columns.size(), start)};
   auto const each = [&](std::int64_t row, auto const& see) {
     auto const i = static_cast<std::size_t>(row);
     for (auto k = static_cast<std::size_t>(a.offsets[i]);
@@ -45,15 +51,11 @@ Units largest(Csr<double> const& a, Units const& units, bool symmetric) {
     }
   };
   parallel_for(a.rows, work_of_row(a), [&](std::int64_t row) {
-    each(row, [&](std::size_t i, std::size_t, double size) {
-      found.rows[i] = std::max(found.rows[i], size);
-    });
+    each(row, [&](std::size_t i, std::size_t, double size) { combine(found.rows[i], size); });
   });
-  if (symmetric) return found;
+  if (rows_alone) return found;
   for (std::int64_t row = 0; row < a.rows; ++row)
-    each(row, [&](std::size_t, std::size_t j, double size) {
-      found.columns[j] = std::max(found.columns[j], size);
-    });
+    each(row, [&](std::size_t, std::size_t j, double size) { combine(found.columns[j], size); });
   return found;
 }
 
@@ -66,6 +68,50 @@ bool take_half(std::vector<double>& units, std::vector<double> const& found) {
     units[i] += found[i] / 2;
   }
   return off;
+}
+
+/// Takes out half of the largest element of each row and column; `take_half` says what is returned.
+bool halve(Csr<double> const& a, Units& units, bool symmetric) {
+  auto const found = over_elements(a, units, symmetric, nothing,
+                                   [](double& most, double size) { most = std::max(most, size); });
+  bool const off = take_half(units.rows, found.rows);
+  if (!symmetric) return take_half(units.columns, found.columns) || off;
+  units.columns = units.rows;
+  return off;
+}
+
+/// Takes out a part of the mean; returns the most that it takes.
+double take_mean(std::vector<double>& units, std::vector<double> const& sums,
+                 std::vector<double> const& counts, double part) {
+  double most = 0;
+  for (std::size_t i = 0; i < units.size(); ++i) {
+    if (counts[i] == 0) continue;
+    double const mean = part * sums[i] / counts[i];
+    units[i] += mean;
+    most = std::max(most, std::abs(mean));
+  }
+  return most;
+}
+
+/// Each row and then each column is divided by the geometric mean of its elements, until that is 1 or ten
+/// times: the least squares of the logarithms of all elements (Curtis and Reid, J. Inst. Math. Appl. 10, 1972).
+Units by_means(Csr<double> const& a, bool symmetric) {
+  Units units{std::vector<double>(static_cast<std::size_t>(a.rows)),
+              std::vector<double>(static_cast<std::size_t>(a.columns))};
+  auto const sum = [&](bool rows_alone) {
+    return over_elements(a, units, rows_alone, 0, [](double& all, double size) { all += size; });
+  };
+  auto const counts =
+      over_elements(a, units, symmetric, 0, [](double& count, double) { count += 1; });
+  double change = 1;
+  for (int i = 0; i < 10 && change > 0.5; ++i) {
+    change = take_mean(units.rows, sum(true).rows, counts.rows, symmetric ? 0.5 : 1);
+    if (symmetric)
+      units.columns = units.rows;
+    else
+      change = std::max(change, take_mean(units.columns, sum(false).columns, counts.columns, 1));
+  }
+  return units;
 }
 
 /// The square roots of the diagonal, where that is positive and they are such units: it is in [1, 4)
@@ -110,15 +156,8 @@ Exponents equilibrate(Csr<double> const& matrix, bool symmetric) {
   Units units{std::vector<double>(static_cast<std::size_t>(matrix.rows)),
               std::vector<double>(static_cast<std::size_t>(matrix.columns))};
   constexpr int enough = 20;
-  for (int i = 0; i < enough; ++i) {
-    auto const found = largest(matrix, units, symmetric);
-    bool off = take_half(units.rows, found.rows);
-    if (symmetric)
-      units.columns = units.rows;
-    else
-      off = take_half(units.columns, found.columns) || off;
-    if (!off) break;
-  }
+  for (int i = 0; i < enough && halve(matrix, units, symmetric); ++i)
+    if (i == 0) units = by_means(matrix, symmetric);
   return {whole(units.rows), whole(units.columns)};
 }
 

@@ -15,7 +15,8 @@ struct Exponents {
 /// definite matrix they make the diagonal lie in [1, 4), which bounds all else. They do not depend
 /// on threads.
 /// Source: Ruiz, "A scaling algorithm to equilibrate both rows and columns norms in matrices",
-/// RAL-TR-2001-034.
+/// RAL-TR-2001-034; from where Curtis and Reid, "On the automatic scaling of matrices for Gaussian
+/// elimination", J. Inst. Math. Appl. 10 (1972), come to, unless largest elements are near 1 already.
 Exponents equilibrate(Csr<double> const& matrix, bool symmetric);
 
 /// A', rounded to T, in the matrix's own memory as far as that goes. An element that is too small for T

@@ -129,6 +129,27 @@ class Sparse(LinearSystem):
                     self.assertLess(left, 1e-8)
                     self.assertAlmostEqual(summary["diagnostics"]["relative_residual"], left, delta=1e-12)
 
+    def test_rows_and_columns_in_units_of_their_own(self):
+        """What is solved in a moment in one unit is so whatever the units of rows and columns are."""
+        for seed in range(6):
+            generator = numpy.random.default_rng(seed)
+            n = (10, 40)[seed % 2]
+            a = numpy.where(generator.random((n, n)) < 3 / n, generator.uniform(-1, 1, (n, n)), 0)
+            a += numpy.diag(abs(a).sum(axis=0) + abs(a).sum(axis=1) + 0.1)
+            of_rows, of_columns = 10.0 ** generator.integers(-30, 31, (2, n))
+            b = a @ generator.uniform(0.5, 1, n)
+            rows, columns = numpy.nonzero(a)
+            scaled = a * of_rows[:, None] * of_columns
+            entries = "".join(f"{i + 1} {j + 1} {float(scaled[i, j])!r}\n" for i, j in zip(rows, columns))
+            self.write("a.mtx", f"%%MatrixMarket matrix coordinate real general\n{n} {n} {len(rows)}\n{entries}")
+            numpy.save(self.directory / "b.npy", b * of_rows)
+            for method in ("gmres", "bicgstab", "auto"):
+                with self.subTest(seed=seed, method=method):
+                    found, summary = self.solve(system(matrix={"file": "a.mtx"}, rhs={"file": "b.npy"}, method=method))
+                    left = numpy.linalg.norm((b - a @ (found.ravel() * of_columns))) / numpy.linalg.norm(b)
+                    self.assertLess(left, 1e-6)
+                    self.assertLess(summary["diagnostics"]["iterations"], 4 * n)
+
     def test_generated_matrices(self):
         x = numpy.random.default_rng(3).uniform(-1, 1, (5, 7, 6, 2))
         wide = numpy.pad(x, ((1, 1), (1, 1), (1, 1), (0, 0)))
