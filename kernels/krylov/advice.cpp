@@ -45,9 +45,12 @@ std::string no_solution(Method method, std::string const& told, double residual,
         "the matrix is singular as far as rounding tells, and x has gone off along what it takes "
         "to 0: {}{}",
         told, method == Method::gmres ? "" : " (method: gmres goes less far)");
+  // Of a matrix that takes to 0 something that is among its own products, gmres need not meet the best x.
+  bool const looked_everywhere = method != Method::gmres;
   return fmt::format(
-      "the matrix{} is singular as far as rounding tells, and no x has a smaller residual: {}",
-      method == Method::gmres && preconditioned ? " times its preconditioner" : "", told);
+      "the matrix{} is singular as far as rounding tells, and no x {}has a smaller residual: {}",
+      !looked_everywhere && preconditioned ? " times its preconditioner" : "",
+      looked_everywhere ? "" : "that gmres finds ", told);
 }
 
 }  // namespace

@@ -118,7 +118,7 @@ enum class Outcome {
   breakdown,       ///< a denominator of the method is 0
   indefinite,      ///< p·A·p ≤ 0 in conjugate gradients
   preconditioner,  ///< r·M⁻¹·r ≤ 0: it is not positive definite
-  incompatible,    ///< A is singular, and no x has a smaller residual
+  incompatible,    ///< A is singular, and no x that the method finds has a smaller residual
   not_finite,      ///< overflow, a product that is no number, or squares of b that underflow
 };
 

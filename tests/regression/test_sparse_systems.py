@@ -235,6 +235,15 @@ class Sparse(LinearSystem):
             _, err = self.call("run", self.write("case.yaml", config), "--quiet", code=FAILED)
             self.assertRegex(err, f"gmres did not converge: {what} is singular as far as rounding tells")
 
+    def test_gmres_does_not_speak_for_every_x(self):
+        # x = (0, 1) solves it, and has no part of b, A b = 0, ...
+        self.write("a.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 2 1\n")
+        config = system(matrix={"file": "a.mtx"}, rhs="1 - i", method="gmres")
+        config["parameters"]["preconditioner"] = "none"
+        _, err = self.call("run", self.write("case.yaml", config), "--quiet", code=FAILED)
+        self.assertIn("the matrix is singular as far as rounding tells, and no x that gmres finds has a smaller "
+                      "residual: the residual is 1.00e+00", err)
+
     def test_sparse_files_that_are_refused(self):
         head = "%%MatrixMarket matrix coordinate real general\n"
         self.write("a.mtx", head + "2 3 1\n1 1 1\n")
