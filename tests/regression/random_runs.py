@@ -92,9 +92,10 @@ class Runner:
         self.write({"ranks": parts})
         return self.call([self.program, "check", "case.yaml", "--ranks", str(math.prod(parts))])[0] == DONE
 
-    def takes_two(self):
-        dims = len(self.case.config.get("grid", {}).get("points", ()))
-        return bool(MPIRUN and self.case.ranks) and self.takes([1] * (dims - 1) + [2])
+    def parts(self):
+        """A way to share the run, as changes of its config, and by how many ranks."""
+        way = next((way for way in self.case.ranks if MPIRUN and self.takes(way)), None)
+        return ({"ranks": way}, math.prod(way)) if way else ({}, 1)
 
     def start(self, words, environment=ENVIRONMENT):
         return subprocess.Popen(words, cwd=self.folder, env=environment, stdin=subprocess.DEVNULL,
@@ -178,7 +179,7 @@ def by_ranks(runner, first):
 
 
 def restarted(runner, first):
-    """From a checkpoint halfway, by two ranks where the run can be shared."""
+    """From a checkpoint halfway, by ranks where the run can be shared."""
     if "time" not in runner.case.config or first.code != DONE:
         return
     saved = {"checkpoint": {"every": {"steps": 3}, "keep": 1000}}
@@ -190,28 +191,40 @@ def restarted(runner, first):
         return
     for path in [*checkpoints[len(checkpoints) // 2:], folder / "case.log"]:
         path.unlink()
-    ranks = 2 if runner.takes_two() else 1
-    other = runner.run("saved", saved, ranks=ranks, options=("--restart",))
-    yield f"from a checkpoint, {ranks} ranks", runner.same_bits(first, other)
+    shared, ranks = runner.parts()
+    other = runner.run("saved", {**saved, **shared}, ranks=ranks, options=("--restart",))
+    yield f"from a checkpoint, {shared}", runner.same_bits(first, other)
 
 
 def killed(runner, first):
-    """At any moment, and once more; the last one to go on is alone."""
+    """Soon after it has begun, and once more; the last one to go on is alone."""
     if "time" not in runner.case.config or first.code != DONE:
         return
     saved = {"checkpoint": {"every": {"steps": 2}}}
     dice = random.Random(str(runner.case.config))
     words = [runner.program, "run", "case.yaml", "--quiet", "--output", "killed", "--restart"]
-    ranks = [MPIRUN, "-n", "2"] if runner.takes_two() else []
-    runner.write(saved)
-    for way in (ranks, []):
+    shared, ranks = runner.parts()
+    for way, changes in (([MPIRUN, "-n", str(ranks)] if ranks > 1 else [], shared), ([], {})):
+        runner.write({**saved, **changes})
+        log = runner.folder / "killed/case.log"
+        log.unlink(missing_ok=True)
         process = runner.start(way + words)
-        time.sleep(dice.uniform(0, 0.2 if way else 0.08))
-        for number in children(process.pid)[-1:] if way else [process.pid]:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(number, signal.SIGKILL)
-        process.communicate()
+        while process.poll() is None and not log.exists():  # mpirun may wait for ever for ranks that die before
+            time.sleep(0.001)
+        time.sleep(dice.uniform(0, 0.1))
+        kill(children(process.pid)[-1:] if way else [process.pid])
+        try:
+            process.communicate(timeout=LONGEST)
+        except subprocess.TimeoutExpired:
+            kill([*children(process.pid), process.pid])
+            yield "killed", f"mpirun does not end within {LONGEST} s"
     yield "killed", runner.same_bits(first, runner.run("killed", saved, options=("--restart",)))
+
+
+def kill(numbers):
+    for number in numbers:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(number, signal.SIGKILL)
 
 
 def children(parent):
