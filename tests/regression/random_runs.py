@@ -28,7 +28,8 @@ import time
 import numpy
 
 import random_configs
-from shared import ENVIRONMENT, MPIRUN
+import support
+from shared import ENVIRONMENT, MPIRUN, has_module
 
 DONE, BAD_INPUT = 0, 2
 LONGEST = 120  # seconds of a run
@@ -89,12 +90,14 @@ class Runner:
 
     def takes(self, parts):
         """Whether the program says that ranks can share the run so."""
+        if not MPIRUN or not has_module():
+            return False
         self.write({"ranks": parts})
         return self.call([self.program, "check", "case.yaml", "--ranks", str(math.prod(parts))])[0] == DONE
 
     def parts(self):
         """A way to share the run, as changes of its config, and by how many ranks."""
-        way = next((way for way in self.case.ranks if MPIRUN and self.takes(way)), None)
+        way = next((way for way in self.case.ranks if self.takes(way)), None)
         return ({"ranks": way}, math.prod(way)) if way else ({}, 1)
 
     def start(self, words, environment=ENVIRONMENT):
@@ -172,7 +175,7 @@ def again(runner, first):
 
 
 def by_ranks(runner, first):
-    for way in runner.case.ranks if MPIRUN else ():
+    for way in runner.case.ranks:
         other = runner.run("ranks", {"ranks": way}, ranks=math.prod(way), options=("--overwrite",)) \
             if runner.takes(way) else None
         yield f"ranks {way}", runner.same_bits(first, other) if other else None
@@ -218,6 +221,7 @@ def killed(runner, first):
         except subprocess.TimeoutExpired:
             kill([*children(process.pid), process.pid])
             yield "killed", f"mpirun does not end within {LONGEST} s"
+            return
     yield "killed", runner.same_bits(first, runner.run("killed", saved, options=("--restart",)))
 
 
@@ -229,12 +233,13 @@ def kill(numbers):
 
 def children(parent):
     """The processes that mpirun has started so far."""
-    listed = pathlib.Path(f"/proc/{parent}/task/{parent}/children")
-    return [int(word) for word in listed.read_text().split()] if listed.exists() else []
+    with contextlib.suppress(OSError):
+        return [int(word) for word in pathlib.Path(f"/proc/{parent}/task/{parent}/children").read_text().split()]
+    return []
 
 
 def swept(runner, first):
-    """Runs of a sweep side by side, and files in turns, have the bits that each has alone."""
+    """Runs of a sweep side by side have the bits that each has alone."""
     if "constants" not in runner.case.config or first.code != DONE:
         return
     half = runner.run("half", {"constants": {"s": 0.5}})
@@ -377,7 +382,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--keep", help="a folder for the smallest config of each fault")
     arguments = parser.parse_args()
-    program = os.path.abspath(arguments.program)
+    support.PROGRAM = program = os.path.abspath(arguments.program)
     tasks = [(simulation, seed) for seed in range(arguments.first, arguments.first + arguments.seeds)
              for simulation in arguments.simulation or random_configs.SIMULATIONS]
     _, counts = examine_all(program, arguments.device, tasks, arguments.jobs, arguments.keep,
