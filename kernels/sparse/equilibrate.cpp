@@ -93,7 +93,7 @@ double take_mean(std::vector<double>& units, std::vector<double> const& sums,
   return most;
 }
 
-/// Each row and then each column is divided by the geometric mean of its elements, until that is 1 or ten
+/// Each row and then each column is divided by the geometric mean of its elements, until that is about 1 or ten
 /// times: the least squares of the logarithms of all elements (Curtis and Reid, J. Inst. Math. Appl. 10, 1972).
 Units by_means(Csr<double> const& a, bool symmetric) {
   Units units{std::vector<double>(static_cast<std::size_t>(a.rows)),
@@ -103,8 +103,8 @@ Units by_means(Csr<double> const& a, bool symmetric) {
   };
   auto const counts =
       over_elements(a, units, symmetric, 0, [](double& count, double) { count += 1; });
-  double change = 1;
-  for (int i = 0; i < 10 && change > 0.5; ++i) {
+  double change = 2;
+  for (int i = 0; i < 10 && change > 1; ++i) {
     change = take_mean(units.rows, sum(true).rows, counts.rows, symmetric ? 0.5 : 1);
     if (symmetric)
       units.columns = units.rows;
