@@ -135,6 +135,8 @@ template <class S>
 struct StoreWeights {
   /// What a line that may go along with either side takes of the upper one.
   static constexpr float aside = 0x1p-20f;
+  /// Much more than with any spacings between which axes become coarser together.
+  static constexpr S strong = 4;
 
   Stored<S> fine;
   int axis;
@@ -177,11 +179,17 @@ struct StoreWeights {
     }
     return most;
   }
+  /// Whether a point hangs on a side by the long way round, and on the other one, where its face is all that
+  /// leads there, much less: at an edge of a box it goes along with that. As little as it took of the other side
+  /// would tie that to the box by what the box's faces are larger.
+  GRIDSTRIDE_HOST_DEVICE bool goes_along(int const (&at)[3], int side, S lower, S upper) const {
+    S const most = side == 0 ? lower : upper, least = side == 0 ? upper : lower;
+    return least == fine.at_side(axis, 1 - side, at) && most > strong * least &&
+           most > strong * fine.at_side(axis, side, at);
+  }
   /// Takes away what leads from one strong line to another, or to a given side; of one that has neither
   /// beside it nearly all that leads up.
   GRIDSTRIDE_HOST_DEVICE void lead_away(int const (&at)[3], S& lower, S& upper) const {
-    // More than with any spacings between which axes become coarser together.
-    constexpr S strong = 4;
     if (across(at) <= strong * (lower + upper)) return;
     bool stands_alone[2];
     for (int side = 0; side < 2; ++side) {
@@ -198,7 +206,14 @@ struct StoreWeights {
     std::int64_t const point = fine.point(at);
     S const both = fine.lower(axis, at) + fine.upper(axis, at), mass = fine.mass[point];
     S lower = coupling(at, 0), upper = coupling(at, 1);
+    bool const along[2] = {goes_along(at, 0, lower, upper), goes_along(at, 1, lower, upper)};
     lead_away(at, lower, upper);
+    bool const no_lower = lower == 0 && fine.lower(axis, at) > 0,
+               no_upper = upper == 0 && fine.upper(axis, at) > 0;
+    if (!no_lower && !no_upper) {
+      if (along[0]) upper = 0;
+      if (along[1]) lower = 0;
+    }
     S const sum = lower + upper;
     float to_left = sum == 0 ? 0.0f : static_cast<float>(lower / sum);
     float to_right = sum == 0 ? 0.0f : 1.0f - to_left;
@@ -207,8 +222,8 @@ struct StoreWeights {
       float const share = static_cast<float>(both / (both + mass));
       to_left *= share, to_right *= share;
     }
-    left[point] = lower == 0 && fine.lower(axis, at) > 0 ? -0.0f : to_left;
-    right[point] = upper == 0 && fine.upper(axis, at) > 0 ? -0.0f : to_right;
+    left[point] = no_lower ? -0.0f : to_left;
+    right[point] = no_upper ? -0.0f : to_right;
   }
 };
 
