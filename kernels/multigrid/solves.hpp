@@ -91,6 +91,7 @@ void Corrected<T, S>::go_along_directions(Stream& stream, std::span<double> u,
                                           TakeResidual<T, S> const& residual, bool from_u,
                                           Progress& progress) {
   double left = progress.left(), found_from_u = left;  // the latter the last one that was
+  double shrinks = 1;                                  // what the last direction has left of it
   struct Pending {
     int cycles;
     double left;
@@ -106,13 +107,16 @@ void Corrected<T, S>::go_along_directions(Stream& stream, std::span<double> u,
     progress.add(cycles, left_, number(of_u.first), number(of_u.second));
   };
   for (int done = 0; !progress.ended();) {
-    carries_ = left > least_carried * found_from_u;
+    // What is likely to be the last direction's is found from u, since it has to be before a solve ends.
+    bool const is_last = options_.residual_counts && progress.may_end(left * shrinks);
+    carries_ = left > least_carried * found_from_u && !is_last;
     int const cycles = find_correction(stream, done);
     advance(stream, u, residual, done == 0, done == 0 && !from_u, found_.data());
     complete_right();
     done += cycles;
     auto const found = take_found(stream, 1);
     double const before = std::exchange(left, number(found[0].first));
+    shrinks = left / before;
     if (done == cycles)
       visits_ = 1;
     else if (left > most_by_two_visits * before)
