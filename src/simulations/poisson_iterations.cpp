@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cmath>
 #include <cstdint>
 #include <numeric>
 #include <utility>
@@ -65,7 +66,9 @@ std::string shortfall_of(multigrid::Outcome const& outcome, std::string const& m
         "{} (an iteration of {} leaves {:.6f} of the residual; method: multigrid needs few, "
         "whatever the number of points is)",
         reached, method, factor);
-  if (factor < 0.7)
+  // The last ones tell little alone where residuals go up and down.
+  double const of_all = outcome.cycles > 0 ? std::pow(left, 1.0 / outcome.cycles) : 1;
+  if (factor < 0.7 && of_all < 0.7)
     return fmt::format(
         "{} (a cycle leaves {:.2g} of the residual: parameters.iterations may be more)", reached,
         factor);
