@@ -7,6 +7,9 @@
 // the compiler turns into vectors, hide how long each operation takes. It reads the input once.
 
 #include <algorithm>
+#include <bit>
+#include <limits>
+#include <type_traits>
 #include <vector>
 
 #include "kernels/reduce/lanes.hpp"
@@ -26,19 +29,15 @@ void host_reference(Stream&, Arguments<T> const& arguments) {
   });
 }
 
-namespace {
-constexpr std::int64_t block_size = 1 << 16;
-}  // namespace
-
 template <class T>
 void host_threads(Stream&, Arguments<T> const& arguments) {
   with_operation(arguments, [&](auto operation) {
     using Op = decltype(operation);
-    std::int64_t const blocks = (arguments.size + block_size - 1) / block_size;
+    std::int64_t const blocks = (arguments.size + host_block - 1) / host_block;
     std::vector<Value<Op>> partials(static_cast<std::size_t>(blocks));
     parallel_for(blocks, [&](std::int64_t block) {
-      std::int64_t const first = block * block_size;
-      std::int64_t const last = std::min(first + block_size, arguments.size);
+      std::int64_t const first = block * host_block;
+      std::int64_t const last = std::min(first + host_block, arguments.size);
       partials[static_cast<std::size_t>(block)] =
           reduce_block(operation, arguments.input, arguments.second, first, last);
     });
@@ -48,6 +47,40 @@ void host_threads(Stream&, Arguments<T> const& arguments) {
   });
 }
 
+template <class T>
+void block_moments(std::span<T const> values, std::int64_t first, std::span<Moments<T>> blocks) {
+  auto const size = std::ssize(values);
+  for (std::int64_t begin = 0; begin < size; begin += host_block)
+    blocks[static_cast<std::size_t>(begin / host_block)] =
+        reduce_block(MomentsOperation<T>{}, values.data(), values.data(), begin,
+                     std::min(begin + host_block, size), first);
+}
+
+template <class T>
+Moments<T> combined_moments(std::span<Moments<T> const> blocks) {
+  using Op = MomentsOperation<T>;
+  auto value = Op::identity();
+  for (auto const& block : blocks) Op::combine(value, block);
+  return Op::finish(value);
+}
+
+/// All bits of the exponent are set in what is not finite.
+template <class T>
+GRIDSTRIDE_VECTOR_WIDTHS std::int64_t first_non_finite_on_host(std::span<T const> values) {
+  using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+  constexpr Bits exponent = std::bit_cast<Bits>(std::numeric_limits<T>::infinity());
+  constexpr std::size_t piece = 4096;
+  for (std::size_t begin = 0; begin < values.size(); begin += piece) {
+    auto const part = values.subspan(begin, std::min(piece, values.size() - begin));
+    Bits found = 0;
+    for (T const value : part) found |= (std::bit_cast<Bits>(value) & exponent) == exponent ? 1 : 0;
+    if (found == 0) continue;
+    auto const place = std::ranges::find_if_not(part, is_finite<T>);
+    return static_cast<std::int64_t>(begin) + (place - part.begin());
+  }
+  return -1;
+}
+
 #define GRIDSTRIDE_INSTANTIATE(T)                             \
   template void host_reference(Stream&, Arguments<T> const&); \
   template void host_threads(Stream&, Arguments<T> const&);
@@ -55,5 +88,12 @@ GRIDSTRIDE_INSTANTIATE(std::int32_t)
 GRIDSTRIDE_INSTANTIATE(std::int64_t)
 GRIDSTRIDE_INSTANTIATE(float)
 GRIDSTRIDE_INSTANTIATE(double)
+
+#define GRIDSTRIDE_INSTANTIATE_PARTS(T)                                                 \
+  template void block_moments(std::span<T const>, std::int64_t, std::span<Moments<T>>); \
+  template Moments<T> combined_moments(std::span<Moments<T> const>);                    \
+  template std::int64_t first_non_finite_on_host(std::span<T const>);
+GRIDSTRIDE_INSTANTIATE_PARTS(float)
+GRIDSTRIDE_INSTANTIATE_PARTS(double)
 
 }  // namespace gridstride::reduce

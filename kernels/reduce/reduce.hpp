@@ -80,6 +80,19 @@ template <class T>
 void moments(Stream& stream, std::span<T const> input, std::span<Moments<T>> result,
              std::string_view variant = "auto");
 
+/// Moments of an array on the host that is not there as a whole, with the bits of `threads`: those of its
+/// blocks of so many values, of which the last one may be shorter, and of them together. Indices are
+/// those in the whole, of which `values` begin at `first`, a multiple of `host_block`.
+inline constexpr std::int64_t host_block = 1 << 16;
+template <class T>
+void block_moments(std::span<T const> values, std::int64_t first, std::span<Moments<T>> blocks);
+template <class T>
+Moments<T> combined_moments(std::span<Moments<T> const> blocks);
+
+/// The place of the first value on the host that is not finite; -1 if there is none.
+template <class T>
+std::int64_t first_non_finite_on_host(std::span<T const> values);
+
 /// The operations that a rung implements; mean, variance and l2_norm are made of them.
 enum class Operation { sum, minimum, maximum, sum_of_squares, dot, moments };
 

@@ -18,10 +18,23 @@ struct Stretch {
 
 /// Where all bytes of a field lie in a file, so that other processes can put some of them there.
 struct FilePlaces {
-  std::filesystem::path file;           ///< empty: they lie in none as they were given
-  std::filesystem::path shown;          ///< what messages call it
-  std::uint64_t device = 0, inode = 0;  ///< that tell it from others of this machine
-  std::vector<Stretch> stretches;       ///< in the order of the field, without gaps
+  std::filesystem::path file;   ///< empty: they lie in none as they were given
+  std::filesystem::path shown;  ///< what messages call it
+  /// That tell it from others of this machine; device 0: of whatever machine.
+  std::uint64_t device = 0, inode = 0;
+  std::vector<Stretch> stretches;  ///< in the order of the field, without gaps
+  /// Bytes of the slabs that each have a checksum, found by who writes them; 0: they have none.
+  std::uint64_t checked = 0;
+};
+
+/// Parts of a field that go to files by themselves begin at multiples of so many bytes, and have so many
+/// but for the last one.
+inline constexpr std::size_t slab_of_files = std::size_t{8} << 20;
+
+/// That of one of them.
+struct SlabChecksum {
+  std::uint64_t slab;  ///< its number
+  std::int64_t checksum;
 };
 
 /// Where the bytes of one field at one moment go: its values in the order of memory, x fastest, the
@@ -53,11 +66,16 @@ class FieldSink {
   bool has_failed() const { return has_failed_; }
   /// Where other processes of this machine may put bytes until `settle`; no file where they cannot.
   virtual FilePlaces share() { return {}; }
-  /// Others are done, who have put so many bytes in their place, unless one of them failed in it.
-  void settle(std::uint64_t others_bytes, bool others_failed) {
+  /// Others are done, who have put so many bytes in their place, unless one of them failed in it, and
+  /// have found the checksums of these slabs.
+  void settle(std::uint64_t others_bytes, bool others_failed,
+              std::span<SlabChecksum const> checksums = {}) {
     end_sharing(others_failed);
+    take_checksums(checksums);
     written_ += others_bytes;
   }
+  /// Of what another process writes: those of the slabs that it was given.
+  virtual std::vector<SlabChecksum> checksums() const { return {}; }
   /// Throws `std::logic_error` unless every byte was given.
   void require_whole() const {
     if (written_ != bytes_) throw std::logic_error("FieldSink: a part of the field is missing");
@@ -66,6 +84,7 @@ class FieldSink {
  private:
   virtual void put(std::uint64_t first_byte, std::span<std::byte const> bytes) = 0;
   virtual void end_sharing(bool /*others_failed*/) {}
+  virtual void take_checksums(std::span<SlabChecksum const>) {}
 
   std::uint64_t bytes_;
   std::atomic<std::uint64_t> written_ = 0;

@@ -78,6 +78,10 @@ class Diagnostics {
   std::unique_ptr<State> state_;
 };
 
+/// The norms of fields of which the moments are known, as `Diagnostics` has them: all that a run asks for.
+std::vector<NamedValue> norms_of(config::RunOptions const& run, std::span<Field const> fields,
+                                 std::span<FieldMoments const> moments);
+
 /// Device memory that a run's diagnostics take beside the fields, as far as it is worth counting.
 std::size_t diagnostics_bytes(config::RunOptions const& run, MemoryForecast const& memory);
 

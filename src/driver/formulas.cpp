@@ -18,6 +18,7 @@
 #include "core/buffer.hpp"
 #include "driver/diagnostics/numbers.hpp"
 #include "kernels/evaluate/evaluate.hpp"
+#include "model/rank_files.hpp"
 #include "model/values.hpp"
 
 namespace gridstride {
@@ -236,28 +237,46 @@ std::vector<Problem> formula_problems(config::RunConfig const& run, Stream& stre
   return std::move(search.problems);
 }
 
-void require_finite_start(config::RunConfig const& run, Simulation const& simulation,
-                          Stream& stream) {
+namespace {
+
+[[noreturn]] void refuse_start(config::RunConfig const& run, Field const& field, std::int64_t index,
+                               double value) {
+  auto const source = run.initial.find(field.name);
+  bool const given = source != run.initial.end();
+  std::string const derived = "output.derived." + field.name;
+  std::string const number =
+      given && field.components == 1
+          ? std::string()
+          : number_name(run.fields, field, static_cast<int>(index % field.components)) + ' ';
+  throw ConfigError({run.problem(
+      given                             ? source->second.location
+      : run.locations.contains(derived) ? run.location(derived)
+                                        : run.initial_location,
+      fmt::format("{}is {} at {} in {} (all values have to be finite)", number,
+                  format_number(value), format_place(field.grid, index / field.components),
+                  name_of(run.precision)))});
+}
+
+/// Of ranks, each looks at its part.
+void require_finite_parts(config::RunConfig const& run, Simulation& simulation) try {
+  simulation.write_parts({});
+} catch (NotFinite const& found) {
+  for (Field const& field : simulation.fields_in_parts())
+    if (field.name == found.field) refuse_start(run, field, found.place, found.value);
+  throw;
+}
+
+}  // namespace
+
+void require_finite_start(config::RunConfig const& run, Simulation& simulation, Stream& stream) {
+  if (simulation.has_parts()) return require_finite_parts(run, simulation);
   auto const look = [&]<class T>(Field const& field, std::span<T const> values) {
     std::int64_t const index = first_non_finite(stream, values, "auto");
     if (index < 0) return;
     T value = 0;
     copy_async(std::span(&value, 1), values.subspan(static_cast<std::size_t>(index), 1), stream);
     stream.synchronize();
-    auto const source = run.initial.find(field.name);
-    bool const given = source != run.initial.end();
-    std::string const derived = "output.derived." + field.name;
-    std::string const number =
-        given && field.components == 1
-            ? std::string()
-            : number_name(run.fields, field, static_cast<int>(index % field.components)) + ' ';
-    throw ConfigError({run.problem(
-        given                             ? source->second.location
-        : run.locations.contains(derived) ? run.location(derived)
-                                          : run.initial_location,
-        fmt::format("{}is {} at {} in {} (all values have to be finite)", number,
-                    format_number(value), format_place(field.grid, index / field.components),
-                    name_of(run.precision)))});
+    refuse_start(run, field, index, static_cast<double>(value));
   };
   for (Field const& field : simulation.fields()) {
     auto const size = static_cast<std::size_t>(field.values());

@@ -19,7 +19,6 @@ std::vector<Problem> formula_problems(config::RunConfig const& run, Stream& stre
 
 /// Throws `ConfigError` at a field's key in `initial` when it begins with a value that is not
 /// finite.
-void require_finite_start(config::RunConfig const& run, Simulation const& simulation,
-                          Stream& stream);
+void require_finite_start(config::RunConfig const& run, Simulation& simulation, Stream& stream);
 
 }  // namespace gridstride

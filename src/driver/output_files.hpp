@@ -26,7 +26,8 @@ struct Snapshot {
   std::vector<NamedValue> diagnostics = {};  ///< the simulation's own
   std::vector<DeviceNumber> numbers = {};    ///< the same, still in the device's memory
   std::vector<Table> tables = {};
-  std::vector<Field> quantities = {};  ///< which diagnostics alone look at
+  std::vector<Field> quantities = {};      ///< which diagnostics alone look at
+  std::vector<FieldMoments> moments = {};  ///< of fields without data, where they are asked for
 };
 
 /// The files of one run, written one snapshot at a time in each of its formats.

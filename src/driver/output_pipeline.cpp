@@ -96,6 +96,12 @@ void OutputPipeline::submit(Snapshot snapshot) {
 }
 
 void OutputPipeline::submit_state(Simulation const& simulation) {
+  if (simulation.has_parts()) {
+    drain();
+    auto const clock = simulation.clock();
+    return write_checkpoint(
+        clock, [&](CheckpointSink& sink) { simulation.save(sink); }, way_);
+  }
   await_memory();
   Job job{.snapshot = {simulation.clock(), {}},
           .state = StateRecord(),
@@ -189,7 +195,9 @@ void OutputPipeline::work() {
 void OutputPipeline::write_snapshot(Job& job) {
   Snapshot& snapshot = job.snapshot;
   auto const measured =
-      diagnostics_.measure(with_data(snapshot.fields), snapshot.clock, snapshot.quantities);
+      snapshot.moments.empty()
+          ? diagnostics_.measure(with_data(snapshot.fields), snapshot.clock, snapshot.quantities)
+          : Measurement{norms_of(run_, snapshot.fields, snapshot.moments), {}};
   read_numbers(snapshot);
   if (job.aside || job.stays || !files_.has_fields()) release(arrays_in_use_);
   auto& [copies, slabs] = way_of(job);
@@ -214,16 +222,22 @@ void OutputPipeline::write_state(Job& job) {
     if (size > 0) require_finite(field, clock, way_.copies, run_.fields);
   });
   if (job.stays) release(arrays_in_use_);
-  auto& [copies, slabs] = way_of(job);
-  OutputPaths const paths(run_);
-  io::write_checkpoint(
-      paths.checkpoint(clock.step), {config::problem_yaml(run_), clock.step, clock.time},
+  auto& way = way_of(job);
+  write_checkpoint(
+      clock,
       [&](CheckpointSink& sink) {
-        job.state->give(sink, copies);
+        job.state->give(sink, way.copies);
         release(arrays_in_use_);
         release(memory_in_use_);
       },
-      slabs);
+      way);
+}
+
+void OutputPipeline::write_checkpoint(Clock const& clock,
+                                      std::function<void(CheckpointSink&)> const& save, Way& way) {
+  OutputPaths const paths(run_);
+  io::write_checkpoint(paths.checkpoint(clock.step),
+                       {config::problem_yaml(run_), clock.step, clock.time}, save, way.slabs);
   auto const kept = paths.checkpoints();
   for (std::size_t i = static_cast<std::size_t>(run_.checkpoint.keep); i < kept.size(); ++i)
     removal_.remove(kept[i]);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -81,6 +82,8 @@ class OutputPipeline {
   void work();
   void write_snapshot(Job& job);
   void write_state(Job& job);
+  void write_checkpoint(Clock const& clock, std::function<void(CheckpointSink&)> const& save,
+                        Way& way);
   void read_numbers(Snapshot& snapshot);
   void release(bool& in_use);
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 #include <stdexcept>
+#include <utility>
 
 #include "core/console.hpp"
 #include "core/stream.hpp"
@@ -57,6 +58,7 @@ class Run {
   void time_loop();
   void compute_at_once();
   Snapshot snapshot() const;
+  void submit(Snapshot snapshot);
   void advance_to(Schedule::Moment const& moment);
   void stop_on_signal(int signal);
   void verify();
@@ -120,6 +122,12 @@ void Run::end_phase(std::string const& name) {
 }
 
 Snapshot Run::snapshot() const {
+  if (simulation_->has_parts())
+    return {simulation_->clock(),
+            simulation_->fields_in_parts(),
+            simulation_->diagnostics(),
+            {},
+            simulation_->tables()};
   return {simulation_->clock(),   simulation_->fields(), simulation_->diagnostics(),
           simulation_->measure(), simulation_->tables(), simulation_->quantities()};
 }
@@ -197,8 +205,18 @@ void Run::begin_files(Device const& device, Forecast const& expected) {
   if (!summary_.has_time) return;
   // What an earlier run wrote of the moment that it was stopped at may be missing: written anew.
   Schedule const outputs(config_.output.every, config_.time.end);
-  if (!resumed_ || outputs.due(first.clock) || simulation_->finished()) pipeline_->submit(first);
+  if (!resumed_ || outputs.due(first.clock) || simulation_->finished()) submit(first);
   progress_.emplace(config_.time.end, config_.grid.size(), options_.quiet, options_.tell_share);
+}
+
+/// What ranks write themselves is there before the rest of it.
+void Run::submit(Snapshot snapshot) {
+  if (simulation_->has_parts()) {
+    pipeline_->drain();
+    snapshot.moments =
+        simulation_->write_parts(files_->begin_snapshot(snapshot.clock, snapshot.fields));
+  }
+  pipeline_->submit(std::move(snapshot));
 }
 
 void Run::time_loop() {
@@ -218,7 +236,7 @@ void Run::time_loop() {
     // A run that ends before its time leaves what it leaves at the end.
     Clock const now = {simulation_->clock().step,
                        finished ? config_.time.end : simulation_->clock().time};
-    if (outputs.due(now) || finished) pipeline_->submit(snapshot());
+    if (outputs.due(now) || finished) submit(snapshot());
     if (int const signal = signals_->pending()) stop_on_signal(signal);
     bool const asked_for = signals_->take_checkpoint_request();
     if (asked_for || checkpoints.due(now)) pipeline_->submit_state(*simulation_);

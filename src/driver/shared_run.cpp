@@ -14,8 +14,11 @@
 
 #include "core/console.hpp"
 #include "core/error.hpp"
+#include "core/rank_failures.hpp"
 #include "core/ranks.hpp"
 #include "core/version.hpp"
+#include "driver/output_paths.hpp"
+#include "driver/seen_files.hpp"
 #include "driver/signals.hpp"
 #include "simulations/registry.hpp"
 
@@ -25,7 +28,17 @@ namespace {
 
 /// What rank 0 has the others do.
 struct Command {
-  enum Kind : std::int32_t { begin, advance, advance_whole_batches, settle, load, end, quit };
+  enum Kind : std::int32_t {
+    begin,
+    advance,
+    advance_whole_batches,
+    settle,
+    write,
+    save,
+    load,
+    end,
+    quit
+  };
 
   Kind kind = quit;
   std::int64_t most_steps = 0;  // to advance
@@ -98,6 +111,10 @@ class TellingSource final : public CheckpointSource {
   void get_array(std::string_view name, std::span<double> out, Stream& stream) const override {
     source_.get_array(name, out, stream);
   }
+  void get_parts(std::string_view name, Precision precision, std::uint64_t values,
+                 FillParts const& fill) const override {
+    source_.get_parts(name, precision, values, fill);
+  }
 
  private:
   template <class T>
@@ -122,6 +139,9 @@ class ToldSource final : public CheckpointSource {
   }
   void get_array(std::string_view, std::span<float>, Stream&) const override {}
   void get_array(std::string_view, std::span<double>, Stream&) const override {}
+  void get_parts(std::string_view, Precision, std::uint64_t, FillParts const& fill) const override {
+    fill(nullptr);
+  }
 
  private:
   template <class T>
@@ -131,6 +151,36 @@ class ToldSource final : public CheckpointSource {
     return value;
   }
 };
+
+/// Of another rank: the first one's checkpoint takes all, of arrays what ranks put there themselves.
+class PartsAlone final : public CheckpointSink {
+ public:
+  void put_integer(std::string_view, std::int64_t) override {}
+  void put_real(std::string_view, double) override {}
+  void put_text(std::string_view, std::string_view) override {}
+  void put_array(std::string_view, std::span<float const>, Stream&) override {}
+  void put_array(std::string_view, std::span<double const>, Stream&) override {}
+  void put_parts(std::string_view, Precision, std::uint64_t, WriteParts const& write) override {
+    write(nullptr);
+  }
+};
+
+/// What ranks fail in together, the first one tells, and all go on.
+template <class Work>
+auto together_or_failed(Work const& work) {
+  try {
+    return together(work);
+  } catch (FailedTogether const& failed) {
+    standing.is_together = false;
+    std::rethrow_exception(failed.cause());
+  }
+}
+
+/// Lets all ranks know whether they see the first one's files.
+void share_files(config::RunConfig const& run, Simulation& simulation) {
+  if (simulation.has_parts())
+    simulation.share_files({lack_of_files(ranks(), OutputPaths(run)), inputs_of(run).open_places});
+}
 
 /// The signals that came to any rank are rank 0's: all stop at the same step.
 void gather_signals(SignalWatch const& watch) {
@@ -163,8 +213,10 @@ void make_steps(Simulation& simulation, Command const& command, SignalWatch cons
 /// A simulation of rank 0: what moves its state, or looks at it, the others do too.
 class Shared final : public Simulation {
  public:
-  explicit Shared(std::function<std::unique_ptr<Simulation>()> const& make)
-      : simulation_(together(make)) {}
+  Shared(config::RunConfig const& run, std::function<std::unique_ptr<Simulation>()> const& make)
+      : simulation_(together(make)) {
+    together([&] { gridstride::share_files(run, *simulation_); });
+  }
   Shared(Shared const&) = delete;
   Shared& operator=(Shared const&) = delete;
   ~Shared() override {
@@ -210,9 +262,19 @@ class Shared final : public Simulation {
   std::vector<NamedText> chosen() const override { return simulation_->chosen(); }
   std::vector<std::string> fallbacks() const override { return simulation_->fallbacks(); }
   std::string shortfall() const override { return simulation_->shortfall(); }
+  bool has_parts() const override { return simulation_->has_parts(); }
+  std::vector<Field> fields_in_parts() const override { return simulation_->fields_in_parts(); }
+  std::vector<FieldMoments> write_parts(std::vector<FieldTarget> const& targets) override {
+    say(Command::write);
+    return together_or_failed([&] { return simulation_->write_parts(targets); });
+  }
   void save(CheckpointSink& sink) const override {
-    settle();
-    simulation_->save(sink);
+    if (!has_parts()) {
+      settle();
+      return simulation_->save(sink);
+    }
+    say(Command::save);
+    together_or_failed([&] { simulation_->save(sink); });
   }
   void load(CheckpointSource const& source) override {
     say(Command::load);
@@ -245,10 +307,23 @@ class Shared final : public Simulation {
   mutable bool is_settled_ = false;
 };
 
+/// Of another rank.
+void write_parts(Simulation& simulation, Command::Kind kind) {
+  try {
+    PartsAlone sink;
+    if (kind == Command::write)
+      simulation.write_parts({});
+    else
+      simulation.save(sink);
+  } catch (FailedTogether const&) {  // the first rank tells it
+  }
+}
+
 /// One run, until rank 0 has ended it.
 void serve_run(config::RunConfig const& run, Stream const& stream) {
   SignalWatch const watch;
   auto const simulation = entry_of(run).make(run, stream, inputs_of(run));
+  share_files(run, *simulation);
   for (auto command = receive(); command.kind != Command::end; command = receive()) {
     auto const now = simulation->clock();
     if (command.kind == Command::quit) return;
@@ -259,6 +334,8 @@ void serve_run(config::RunConfig const& run, Stream const& stream) {
       make_steps(*simulation, command, watch);
     } else if (command.kind == Command::settle) {
       simulation->fields();
+    } else if (command.kind == Command::write || command.kind == Command::save) {
+      write_parts(*simulation, command.kind);
     } else {
       simulation->load(ToldSource());
     }
@@ -271,7 +348,7 @@ std::unique_ptr<Simulation> share_simulation(config::RunConfig const& run, Strea
                                              Checked& checked) {
   Command command{.kind = Command::begin, .fingerprint = fingerprint(run, stream.device())};
   share_value(command);
-  return std::make_unique<Shared>([&] { return take_simulation(run, stream, checked); });
+  return std::make_unique<Shared>(run, [&] { return take_simulation(run, stream, checked); });
 }
 
 void serve(std::span<config::RunConfig const* const> runs) {

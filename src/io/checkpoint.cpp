@@ -12,6 +12,7 @@
 
 #include "core/error.hpp"
 #include "io/atomic_file.hpp"
+#include "io/checksum.hpp"
 #include "io/hdf5.hpp"
 #include "io/placed_file.hpp"
 #include "io/transaction.hpp"
@@ -32,43 +33,6 @@ constexpr char const* checksum_name = "checksum";
 /// have one over the whole array.
 constexpr char const* slab_checksum_name = "checksum_of_slabs";
 
-/// FNV-1a over words of eight bytes in four independent lanes, which keeps up with the memory.
-/// Every step is a bijection of a lane: no single damaged word goes unseen. All parts but the last
-/// have a multiple of `granule` bytes.
-class Checksum {
- public:
-  static constexpr std::size_t granule = 4 * sizeof(std::uint64_t);
-
-  void add(std::span<std::byte const> bytes) {
-    for (std::size_t start = 0; start < bytes.size(); start += sizeof(std::uint64_t)) {
-      std::uint64_t value = 0;
-      std::memcpy(&value, bytes.data() + start, std::min(sizeof value, bytes.size() - start));
-      lanes_[lane_] = (lanes_[lane_] ^ value) * prime;
-      lane_ = (lane_ + 1) % lanes_.size();
-    }
-    size_ += bytes.size();
-  }
-
-  std::int64_t value() const {
-    std::uint64_t sum = basis ^ size_;
-    for (auto const lane : lanes_) sum = (sum ^ (lane ^ lane >> 32)) * prime;
-    return static_cast<std::int64_t>(sum);
-  }
-
- private:
-  static constexpr std::uint64_t basis = 0xcbf29ce484222325U;
-  static constexpr std::uint64_t prime = 0x100000001b3U;
-  std::array<std::uint64_t, 4> lanes_ = {basis, basis + 1, basis + 2, basis + 3};
-  std::size_t lane_ = 0;
-  std::uint64_t size_ = 0;
-};
-
-std::int64_t checksum(std::span<std::byte const> bytes) {
-  Checksum sum;
-  sum.add(bytes);
-  return sum.value();
-}
-
 std::span<std::byte const> bytes_of(std::string_view text) {
   return std::as_bytes(std::span(text.data(), text.size()));
 }
@@ -78,6 +42,9 @@ class SlabChecksums {
  public:
   explicit SlabChecksums(std::size_t size) : sums_((size + Slabs::bytes - 1) / Slabs::bytes) {}
 
+  void take(std::span<SlabChecksum const> found) {
+    for (auto const& [slab, sum] : found) sums_.at(slab) = sum;
+  }
   /// Several threads at a time, a slab each.
   void add(std::uint64_t first_byte, std::span<std::byte const> slab) {
     sums_.at(first_byte / Slabs::bytes) = checksum(slab);
@@ -176,18 +143,26 @@ double get_real_value(Object const& group, std::string_view name) {
 class ArrayPlace final : public FieldSink {
  public:
   ArrayPlace(hdf5::RawSpace const& space, haddr_t place, std::size_t size)
-      : FieldSink(size), space_(space), place_(place), checksums_(size) {}
-  SlabChecksums const& checksums() const { return checksums_; }
+      : FieldSink(size), space_(space), place_(place), sums_(size) {}
+  SlabChecksums const& sums() const { return sums_; }
+
+  FilePlaces share() override {
+    auto places = space_.share({{0, bytes(), place_}});
+    places.checked = Slabs::bytes;
+    return places;
+  }
 
  private:
   void put(std::uint64_t first_byte, std::span<std::byte const> slab) override {
-    checksums_.add(first_byte, slab);
+    sums_.add(first_byte, slab);
     space_.write(place_ + first_byte, slab);
   }
+  void end_sharing(bool others_failed) override { space_.end_sharing(others_failed); }
+  void take_checksums(std::span<SlabChecksum const> found) override { sums_.take(found); }
 
   hdf5::RawSpace const& space_;
   haddr_t place_;
-  SlabChecksums checksums_;
+  SlabChecksums sums_;
 };
 
 class Sink final : public CheckpointSink {
@@ -210,24 +185,38 @@ class Sink final : public CheckpointSink {
   void put_array(std::string_view name, std::span<double const> values, Stream& stream) override {
     put_bytes(name, H5T_IEEE_F64LE, values.size(), std::as_bytes(values), stream);
   }
+  void put_parts(std::string_view name, Precision precision, std::uint64_t values,
+                 WriteParts const& write) override {
+    hid_t const type = precision == Precision::float32 ? H5T_IEEE_F32LE : H5T_IEEE_F64LE;
+    reserve(name, type, values, values * size_of(precision),
+            [&](FieldSink& place) { write(&place); });
+  }
 
  private:
   void put_bytes(std::string_view name, hid_t type, hsize_t count, std::span<std::byte const> bytes,
                  Stream& stream) {
     if (bytes.empty()) return put(group_, name, type, hdf5::simple_space({count}), bytes);
+    reserve(name, type, count, bytes.size(), [&](FieldSink& place) {
+      stream.synchronize();
+      Slabs::Output const output = {bytes.data(), bytes.size(), {&place}};
+      slabs_.write(std::span(&output, 1));
+    });
+  }
+
+  /// Makes a dataset of so many values, which `fill` puts there.
+  void reserve(std::string_view name, hid_t type, hsize_t count, std::size_t bytes,
+               std::function<void(FieldSink&)> const& fill) {
     Handle const creation = hdf5::properties(H5P_DATASET_CREATE);
     group_.check(H5Pset_alloc_time(creation.id(), H5D_ALLOC_TIME_EARLY), "reserving space");
     group_.check(H5Pset_fill_time(creation.id(), H5D_FILL_TIME_NEVER), "reserving space");
     Object const dataset =
         group_.create_dataset(std::string(name), type, hdf5::simple_space({count}), creation.id());
-    ArrayPlace place(space_, hdf5::RawSpace::place_of(dataset), bytes.size());
+    ArrayPlace place(space_, hdf5::RawSpace::place_of(dataset), bytes);
     space_.open();
-    stream.synchronize();
-    Slabs::Output const output = {bytes.data(), bytes.size(), {&place}};
-    slabs_.write(std::span(&output, 1));
+    fill(place);
     place.require_whole();
-    dataset.write_attribute(place.checksums().are_several() ? slab_checksum_name : checksum_name,
-                            place.checksums().value());
+    dataset.write_attribute(place.sums().are_several() ? slab_checksum_name : checksum_name,
+                            place.sums().value());
   }
 
   Object group_;
@@ -276,21 +265,32 @@ class Source final : public CheckpointSource {
   void get_array(std::string_view name, std::span<double> out, Stream& stream) const override {
     get_bytes(name, H5T_IEEE_F64LE, out.size(), std::as_writable_bytes(out), stream);
   }
+  void get_parts(std::string_view name, Precision precision, std::uint64_t values,
+                 FillParts const& fill) const override {
+    hid_t const type = precision == Precision::float32 ? H5T_IEEE_F32LE : H5T_IEEE_F64LE;
+    read_slabs(name, type, values, values * size_of(precision), fill);
+  }
 
  private:
   void get_bytes(std::string_view name, hid_t type, hsize_t count, std::span<std::byte> out,
                  Stream& stream) const {
+    read_slabs(name, type, count, out.size(), [&](ReadSlab const& read) {
+      stream.synchronize();
+      Slabs(stream, out.size()).read(out, read);
+    });
+  }
+
+  void read_slabs(std::string_view name, hid_t type, hsize_t count, std::size_t bytes,
+                  FillParts const& fill) const {
     Object const dataset = open_value(group_, name, type, {count});
     bool const by_slabs = dataset.has_attribute(slab_checksum_name);
     // One checksum over several slabs can only be found in their order.
-    if (!by_slabs && (out.empty() || out.size() > Slabs::bytes))
-      require_array_intact(dataset, name);
-    if (out.empty()) return;
+    if (!by_slabs && (bytes == 0 || bytes > Slabs::bytes)) require_array_intact(dataset, name);
+    if (bytes == 0) return;
     haddr_t const place = hdf5::RawSpace::place_of(dataset);
     PlacedFile const file(group_.path(), group_.path(), PlacedFile::How::read);
-    SlabChecksums checksums(out.size());
-    stream.synchronize();
-    Slabs(stream, out.size()).read(out, [&](std::uint64_t first, std::span<std::byte> slab) {
+    SlabChecksums checksums(bytes);
+    fill([&](std::uint64_t first, std::span<std::byte> slab) {
       file.read(place + first, slab);
       checksums.add(first, slab);
     });

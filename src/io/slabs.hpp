@@ -18,7 +18,7 @@ namespace gridstride::io {
 /// Slabs begin at multiples of `bytes` and are that long, but for the last of an array.
 class Slabs {
  public:
-  static constexpr std::size_t bytes = std::size_t{8} << 20;
+  static constexpr std::size_t bytes = slab_of_files;
 
   /// What goes through: arrays of up to so many bytes, and such as are made slab by slab.
   struct Use {

@@ -191,9 +191,12 @@ void RawSpace::write(haddr_t place, std::span<std::byte const> bytes) const {
   during_write(*file_, [&] { transaction_->write_raw(place, bytes); });
 }
 
+/// The file has the name that it was made by, until it is complete enough for its own.
 FilePlaces RawSpace::share(std::vector<Stretch> stretches) const {
   auto const stamp = transaction_->share(file_->path());
-  return {file_->path(), file_->path(), stamp.device, stamp.inode, std::move(stretches)};
+  auto const& first = transaction_->name();
+  return {std::filesystem::exists(first) ? first : file_->path(), file_->path(), stamp.device,
+          stamp.inode, std::move(stretches)};
 }
 
 void RawSpace::end_sharing(bool others_failed) const { transaction_->end_sharing(others_failed); }

@@ -26,7 +26,7 @@ constexpr std::byte mark{0xff};
 
 }  // namespace
 
-TransactionFile::TransactionFile(char const* name, unsigned flags) : H5FD_t{} {
+TransactionFile::TransactionFile(char const* name, unsigned flags) : H5FD_t{}, name_(name) {
   int const mode = O_RDWR | O_CLOEXEC | (flags & H5F_ACC_CREAT ? O_CREAT : 0) |
                    (flags & H5F_ACC_TRUNC ? O_TRUNC : 0);
   descriptor_ = ::open(name, mode, 0666);

@@ -36,6 +36,8 @@ class TransactionFile : public H5FD_t {
   TransactionFile(TransactionFile const&) = delete;
   TransactionFile& operator=(TransactionFile const&) = delete;
 
+  /// That it was opened by.
+  std::filesystem::path const& name() const { return name_; }
   haddr_t end() const { return end_; }
   void set_end(haddr_t address) { end_ = address; }
   haddr_t size() const;
@@ -77,6 +79,7 @@ class TransactionFile : public H5FD_t {
   [[noreturn]] void fail(std::string const& what);
   void give_back();
 
+  std::filesystem::path name_;
   int descriptor_ = -1;
   haddr_t end_ = 0;            ///< of what HDF5 has allocated
   haddr_t committed_end_ = 0;  ///< of the valid file on disk

@@ -97,6 +97,26 @@ inline std::int64_t place_in(std::array<std::int64_t, 3> const& points,
   return at[0] + points[0] * (at[1] + points[1] * at[2]);
 }
 
+/// That of which a plan's arrays are parts.
+inline Grid whole_grid(SweepPlan const& plan) {
+  Grid grid = plan.shape.grid;
+  for (std::size_t which = 0; which < strip_axes; ++which)
+    if (plan.strips[which].are_there())
+      grid.points[static_cast<std::size_t>(axis_of_strips(grid.dims, which))] =
+          plan.strips[which].points;
+  return grid;
+}
+
+/// Where a rank's brick begins in an array of its planes.
+inline std::int64_t place_of_brick(SweepPlan const& plan) {
+  std::array<std::int64_t, 3> at = {};
+  for (std::size_t which = 0; which < strip_axes; ++which)
+    if (auto const& strips = plan.strips[which]; strips.are_there())
+      at[static_cast<std::size_t>(axis_of_strips(plan.shape.grid.dims, which))] =
+          strips.own.lower - strips.held.lower;
+  return place_in(plan.shape.grid.points, at);
+}
+
 /// Rows of `from` to where they belong in `to`, the first and the second array of `rows`, or `back`.
 template <class T>
 CopiedRows copied_rows(BlockRows const& rows, T* first, T* second, bool back) {

@@ -12,6 +12,7 @@
 #include "core/text.hpp"
 #include "kernels/evaluate/slabs.hpp"
 #include "model/bricks.hpp"
+#include "model/rank_files.hpp"
 
 namespace gridstride {
 
@@ -212,6 +213,16 @@ bool goes_by_planes(config::RunConfig const& run, std::span<Row const> rows, int
   return false;  // with the index for a coordinate it is too long or too deep
 }
 
+bool goes_without_whole(config::RunConfig const& run, Backend backend) {
+  std::vector<Row> rows;
+  for (auto const& [name, source] : run.initial) {
+    if (!source.file.empty()) return false;
+    rows.push_back({.name = name, .role = Role::coefficient, .grid = run.grid, .source = source});
+  }
+  return is_written_in_parts(run, backend) && run.verify.exact.empty() &&
+         goes_by_planes(run, rows, run.grid.dims);
+}
+
 OfStripAxes<std::string> needed_of_formulas(config::RunConfig const& run,
                                             std::span<Row const> rows) {
   OfStripAxes<std::string> needed;
@@ -250,7 +261,7 @@ std::vector<Row> rows_of_slabs(config::RunConfig const& run, std::vector<Row> ro
     if (row.role == Role::scratch && plan.ranks > 1) row.planes = plan.owned_by(ranks().rank());
     if (row.role != Role::evolved) continue;
     row.on_host = is_evolved(row, steps);
-    row.arrays = row.on_host && keeps_state(run) ? 1 : 0;
+    row.arrays = row.on_host && keeps_state(run) && !steps.without_whole ? 1 : 0;
   }
   return rows;
 }
@@ -307,6 +318,10 @@ MemoryForecast forecast_slabs(config::RunConfig const& run, Device const& device
   memory.trips = plan->ranks > 1 ? "exchanges" : "trips";
   memory.slabs = plan->ranks > 1 ? shares_text(*plan) : slabs_text(*plan);
   if (plan->ranks == 1) return memory;
+  if (steps.without_whole) {
+    memory.host_bytes += file_slabs_bytes(device.backend(), memory.field_bytes);
+    for (config::FieldInfo const& field : run.fields) memory.streamed.push_back(field.name);
+  }
   memory.rank_bytes = memory.bytes();
   memory.ranks_beside = ranks_together(run, device) - 1;
   require_room(run, device, memory);

@@ -11,15 +11,6 @@ namespace {
 
 constexpr std::size_t least_bytes = 16 << 20;  // of what goes at once where all is moved
 
-Grid whole_grid(SweepPlan const& plan) {
-  Grid grid = plan.shape.grid;
-  for (std::size_t which = 0; which < strip_axes; ++which)
-    if (plan.strips[which].are_there())
-      grid.points[static_cast<std::size_t>(axis_of_strips(grid.dims, which))] =
-          plan.strips[which].points;
-  return grid;
-}
-
 /// Some planes of a brick.
 Brick planes_of(Brick brick, Planes const& some) {
   std::int64_t const first = brick.planes.lower;
@@ -169,12 +160,7 @@ void RankSlabs<T>::send_slab(std::span<T> here, std::span<T> whole, int rank, bo
 
 template <class T>
 T* RankSlabs<T>::brick_in(std::span<T> own) const {
-  std::array<std::int64_t, 3> at = {};
-  for (std::size_t which = 0; which < strip_axes; ++which)
-    if (auto const& strips = plan_.strips[which]; strips.are_there())
-      at[static_cast<std::size_t>(axis_of_strips(whole_.dims, which))] =
-          strips.own.lower - strips.held.lower;
-  return own.data() + place_in(plan_.shape.grid.points, at);
+  return own.data() + place_of_brick(plan_);
 }
 
 template <class T>

@@ -80,6 +80,9 @@ class RankSteps final : public WindowSteps<T> {
   void forget() override { begun_ = 0; }
   using WindowSteps<T>::settle;
   void settle(std::function<void()> const& before_change) override;
+  using UseOwn = typename WindowSteps<T>::UseOwn;
+  void with_own(std::span<T* const> arrays, UseOwn const& use) override;
+  void begin_with(std::span<T* const> arrays, Pass const& fill) override;
   void renew() override { renewed_ = true; }
   std::vector<NamedText> texts() override;
 

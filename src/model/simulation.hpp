@@ -16,6 +16,7 @@
 #include "core/field_sink.hpp"
 #include "core/named_value.hpp"
 #include "core/number_source.hpp"
+#include "core/own_places.hpp"
 #include "core/stream.hpp"
 #include "grid/checkpoint.hpp"
 #include "grid/grid.hpp"
@@ -41,6 +42,20 @@ struct DeviceNumber {
 struct FieldTarget {
   std::string field;
   FieldSink* sink;
+};
+
+/// What is known of a field that nobody has as a whole; of `sum` and `sum_of_squares` those of its values
+/// times 2^-exponent.
+struct FieldMoments {
+  double minimum = 0, maximum = 0, sum = 0, sum_of_squares = 0;
+  int exponent = 0;
+};
+
+/// How processes that share a run put what they have into files of the first one.
+struct OwnFiles {
+  /// Why they cannot, the same on all of them: the first one writes what the others send it; or empty.
+  std::string lack;
+  OwnPlaces::Open open;
 };
 
 /// How far a computation without time is.
@@ -85,6 +100,17 @@ class Simulation {
   /// Where such fields go, each perhaps to several places: they are there until the computation,
   /// which is one without time, is done.
   virtual void write_to(std::vector<FieldTarget> const&) {}
+  /// Of one that several processes share: whether each puts its part of the fields and of what `save` gives
+  /// into files. Then `fields_in_parts` are all that is written, without data, and nothing looks at the
+  /// whole for that.
+  virtual bool has_parts() const { return false; }
+  virtual std::vector<Field> fields_in_parts() const { return {}; }
+  /// All processes call it, once before any of what follows.
+  virtual void share_files(OwnFiles) {}
+  /// All processes call it, the first one with sinks of the fields, to have them written as they are now.
+  /// Returns, on the first one, what the run's diagnostics ask for of each. Throws `FailedTogether`, for a
+  /// value that is not finite, too (`NumericalError`).
+  virtual std::vector<FieldMoments> write_parts(std::vector<FieldTarget> const&) { return {}; }
   /// Whom a computation without time tells how far it is, now and then, in the thread that computes.
   virtual void tell_headway(std::function<void(Headway const&)>) {}
   /// What diagnostics look at beside the fields, in the simulation's own language
@@ -138,7 +164,7 @@ struct Inputs {
   std::function<Csr<double>(config::FieldSource const&)> read_sparse;
   /// Where a rank puts bytes of a field that the first one writes (`FieldSink::share`). Throws
   /// `IoError` where it sees no such file, or another one.
-  std::function<std::unique_ptr<FieldSink>(FilePlaces const&)> open_places;
+  OwnPlaces::Open open_places;
   std::shared_ptr<Reading> reading = std::make_shared<Reading>();
 };
 

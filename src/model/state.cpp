@@ -105,15 +105,59 @@ bool has_array(std::span<Row const> rows, std::string_view name) {
 namespace {
 
 /// The formula with numbers of points in the place of coordinates of axes that are cut.
-expression::Expression by_indices(expression::Expression const& formula, Row const& row) {
-  auto by_index = evaluate::by_index(formula, row.grid, row.grid.dims - 1);
+expression::Expression by_indices(expression::Expression const& formula, Grid const& grid,
+                                  OfStripAxes<Planes> const& strips) {
+  auto by_index = evaluate::by_index(formula, grid, grid.dims - 1);
   for (std::size_t which = 0; which < strip_axes; ++which)
-    if (row.strips[which].count() > 0)
-      by_index = evaluate::by_index(by_index, row.grid, axis_of_strips(row.grid.dims, which));
+    if (strips[which].count() > 0)
+      by_index = evaluate::by_index(by_index, grid, axis_of_strips(grid.dims, which));
   return by_index;
 }
 
+/// Block by block, where the values of one lie together, and else by way of memory where they do.
+template <class T>
+void evaluate_brick(Stream& stream, evaluate::Program const& program, Grid const& grid,
+                    Brick const& brick, evaluate::DeviceClock const* clock, double fraction,
+                    T* target) {
+  auto const points = points_of(grid, brick);
+  for_each_block(grid, brick, [&](Block const& block) {
+    Grid part = grid;
+    auto const cut = [&](int axis) {
+      auto const a = static_cast<std::size_t>(axis);
+      part.points[a] = block.points[a];
+      part.origin[a] = static_cast<double>(block.at[a]);
+      part.spacing[a] = 1;
+    };
+    cut(part.dims - 1);
+    for (std::size_t which = 0; which < strip_axes; ++which)
+      if (brick.strips[which].count() > 0) cut(axis_of_strips(part.dims, which));
+    auto const size = static_cast<std::size_t>(part.size());
+    T* const own = target + place_in(points, block.place);
+    auto const rows = block_rows(block.points, block.points, points);
+    if (rows.rows == 1)
+      return evaluate::evaluate(stream, program, part, clock, fraction, std::span<T>(own, size));
+    Buffer<T> apart(stream, MemorySpace::device, size);
+    evaluate::evaluate(stream, program, part, clock, fraction, apart.span());
+    copy_own_rows(stream, copied_rows(rows, apart.data(), own, false));
+  });
+}
+
 }  // namespace
+
+/// Of strips some planes at a time, for which memory is taken beside them.
+template <class T>
+void fill_planes(Stream& stream, expression::Expression const& formula, Grid const& grid,
+                 Brick const& brick, T* target, std::string_view variant) {
+  evaluate::Program const program(stream, by_indices(formula, grid, brick.strips), variant);
+  std::int64_t const plane = plane_values(grid, brick.strips);
+  bool const has_strips = brick.strips[0].count() > 0 || brick.strips[1].count() > 0;
+  std::int64_t const some = has_strips ? std::max<std::int64_t>((std::int64_t{1} << 20) / plane, 1)
+                                       : std::max<std::int64_t>(brick.planes.count(), 1);
+  for (std::int64_t at = brick.planes.lower; at < brick.planes.upper; at += some)
+    evaluate_brick(stream, program, grid,
+                   {{at, std::min(at + some, brick.planes.upper)}, brick.strips}, nullptr, 0,
+                   target + (at - brick.planes.lower) * plane);
+}
 
 MemoryForecast forecast(config::RunConfig const& run, std::span<Row const> rows) {
   std::size_t const bytes = static_cast<std::size_t>(run.grid.size()) * size_of(run.precision);
@@ -186,7 +230,8 @@ void Array<T>::fill_first(Stream& stream, config::RunConfig const& run, Inputs c
   }
   if (source.file.empty()) {
     auto const& formula = source.formula.expression;
-    program_.emplace(stream, row_.planes ? by_indices(formula, row_) : formula, variant);
+    program_.emplace(stream, row_.planes ? by_indices(formula, row_.grid, row_.strips) : formula,
+                     variant);
     evaluate(stream, clock, 0, values_);
   } else if (row_.planes) {
     hand_out<T>(stream, ranks(), row_.grid, std::as_const(whole_).span(),
@@ -210,35 +255,8 @@ void Array<T>::evaluate(Stream& stream, evaluate::DeviceClock const* clock, doub
   if (!row_.planes)
     return evaluate::evaluate(stream, *program_, row_.grid, clock, fraction,
                               std::span<T>(target, size()));
-  evaluate_brick(stream, clock, fraction, target);
-}
-
-/// Block by block, where the values of one lie together, and else by way of memory where they do.
-template <class T>
-void Array<T>::evaluate_brick(Stream& stream, evaluate::DeviceClock const* clock, double fraction,
-                              T* target) {
-  Brick const brick{*row_.planes, row_.strips};
-  auto const points = points_of(row_.grid, brick);
-  for_each_block(row_.grid, brick, [&](Block const& block) {
-    Grid part = row_.grid;
-    auto const cut = [&](int axis) {
-      auto const a = static_cast<std::size_t>(axis);
-      part.points[a] = block.points[a];
-      part.origin[a] = static_cast<double>(block.at[a]);
-      part.spacing[a] = 1;
-    };
-    cut(part.dims - 1);
-    for (std::size_t which = 0; which < strip_axes; ++which)
-      if (row_.strips[which].count() > 0) cut(axis_of_strips(part.dims, which));
-    auto const size = static_cast<std::size_t>(part.size());
-    T* const own = target + place_in(points, block.place);
-    auto const rows = block_rows(block.points, block.points, points);
-    if (rows.rows == 1)
-      return evaluate::evaluate(stream, *program_, part, clock, fraction, std::span<T>(own, size));
-    Buffer<T> apart(stream, MemorySpace::device, size);
-    evaluate::evaluate(stream, *program_, part, clock, fraction, apart.span());
-    copy_own_rows(stream, copied_rows(rows, apart.data(), own, false));
-  });
+  gridstride::evaluate_brick(stream, *program_, row_.grid, {*row_.planes, row_.strips}, clock,
+                             fraction, target);
 }
 
 /// The weighted sum of the values at the start, the middle and the end of the step.
@@ -322,6 +340,22 @@ std::vector<Field> State<T>::fields() const {
 }
 
 template <class T>
+std::vector<T*> State<T>::swept() const {
+  std::vector<T*> arrays;
+  for (auto const& array : arrays_)
+    if (array->row().on_host) arrays.push_back(array->data());
+  return arrays;
+}
+
+template <class T>
+std::vector<std::string> State<T>::names_of_swept() const {
+  std::vector<std::string> names;
+  for (auto const& array : arrays_)
+    if (array->row().on_host) names.push_back(array->row().name);
+  return names;
+}
+
+template <class T>
 std::vector<std::string> State<T>::fallbacks() const {
   std::vector<std::string> all;
   for (auto const& array : arrays_)
@@ -351,6 +385,10 @@ void State<T>::load(CheckpointSource const& source) {
     if (array->row().saved) source.get_array(array->row().name, array->span(), stream_);
 }
 
+template void fill_planes(Stream&, expression::Expression const&, Grid const&, Brick const&, float*,
+                          std::string_view);
+template void fill_planes(Stream&, expression::Expression const&, Grid const&, Brick const&,
+                          double*, std::string_view);
 template class Array<float>;
 template class Array<double>;
 template class State<float>;

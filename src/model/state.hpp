@@ -69,6 +69,12 @@ bool has_array(std::span<Row const> rows, std::string_view name);
 /// What they take; the first row gives the arrays their name.
 MemoryForecast forecast(config::RunConfig const& run, std::span<Row const> rows);
 
+/// Queues the values of a formula at some planes of a grid, or at strips of them, which have the bits of
+/// those of the whole; see `goes_by_planes`. Instantiated for float and double.
+template <class T>
+void fill_planes(Stream& stream, expression::Expression const& formula, Grid const& grid,
+                 Brick const& brick, T* target, std::string_view variant);
+
 /// The arrays of a row. Instantiated for float and double.
 template <class T>
 class Array {
@@ -104,8 +110,6 @@ class Array {
   void fill_first(Stream& stream, config::RunConfig const& run, Inputs const& inputs,
                   evaluate::DeviceClock const* clock);
   void evaluate(Stream& stream, evaluate::DeviceClock const* clock, double fraction, T* target);
-  void evaluate_brick(Stream& stream, evaluate::DeviceClock const* clock, double fraction,
-                      T* target);
   void mix(Stream& stream, evaluate::DeviceClock const* clock,
            std::array<double, 3> const& weights);
 
@@ -139,6 +143,9 @@ class State {
   void refresh(double part, double part_of_held);
 
   std::vector<Field> fields() const;
+  /// Of a grid that is cut: the arrays that go through time, where this process has them, and their names.
+  std::vector<T*> swept() const;
+  std::vector<std::string> names_of_swept() const;
   std::vector<std::string> fallbacks() const;
   /// How many coefficients have an array of the whole grid.
   int coefficient_arrays() const;

@@ -17,12 +17,43 @@ TimeStepping<T>::TimeStepping(config::RunConfig const& run, Stream const& stream
       clock_(stream_, std::move(rule), run.time.end),
       state_(stream, std::move(rows), run, inputs, clock_.device()),
       has_state_(keeps_state(run)),
-      is_shared_(run.ranks > 1) {}
+      is_shared_(run.ranks > 1),
+      in_parts_(is_written_in_parts(run, stream.backend())),
+      wants_moments_(!run.diagnostics.empty()) {}
 
 template <class T>
 void TimeStepping<T>::advance(std::int64_t max_steps, double until) {
   clock_.advance(max_steps, until, [this](std::int64_t steps, double) { queue_all(steps); });
-  if (finished()) settle();
+  if (finished() && !has_parts()) settle();
+}
+
+template <class T>
+std::vector<Field> TimeStepping<T>::fields_in_parts() const {
+  auto fields = state_.fields();
+  for (Field& field : fields) field.data = nullptr;
+  return fields;
+}
+
+template <class T>
+std::vector<FieldMoments> TimeStepping<T>::write_parts(std::vector<FieldTarget> const& targets) {
+  auto const names = state_.names_of_swept();
+  std::vector<Written> written;
+  for (auto const& [field, sink] : targets)
+    written.push_back({static_cast<int>(std::ranges::find(names, field) - names.begin()), sink});
+  return write_own(std::move(written), wants_moments_);
+}
+
+template <class T>
+std::vector<FieldMoments> TimeStepping<T>::write_own(std::vector<Written> targets,
+                                                     bool wants_moments) const {
+  if (!files_)
+    files_ = std::make_unique<RankFiles<T>>(stream_, sweep_->plan(), ranks(), own_files_);
+  std::vector<FieldMoments> found;
+  sweep_->with_own(state_.swept(), [&](auto const& own) {
+    found =
+        files_->write(own, {state_.names_of_swept(), clock()}, std::move(targets), wants_moments);
+  });
+  return found;
 }
 
 template <class T>
@@ -36,6 +67,8 @@ template <class T>
 std::vector<NamedText> TimeStepping<T>::with_slabs(std::vector<NamedText> texts) const {
   if (!sweep_) return texts;
   for (auto& text : sweep_->texts()) texts.push_back(std::move(text));
+  if (is_shared_)
+    texts.push_back({"files", files_ ? files_->way() : "the first rank, of the whole grid"});
   return texts;
 }
 
@@ -64,17 +97,47 @@ void TimeStepping<T>::queue_all(std::int64_t steps) {
 
 template <class T>
 void TimeStepping<T>::save(CheckpointSink& sink) const {
-  settle();
+  if (!has_parts()) settle();
   clock_.save(sink);
-  state_.save(sink);
+  if (!has_parts()) return state_.save(sink);
+  auto const names = state_.names_of_swept();
+  for (std::size_t i = 0; i < names.size(); ++i)
+    sink.put_parts(names[i], precision_of<T>(), static_cast<std::uint64_t>(grid_.size()),
+                   [&](FieldSink* of_first) {
+                     std::vector<Written> targets;
+                     if (of_first != nullptr) targets = {{static_cast<int>(i), of_first}};
+                     write_own(std::move(targets), false);
+                   });
 }
 
 template <class T>
 void TimeStepping<T>::load(CheckpointSource const& source) {
   settle();  // or what initial values still have under way would come later
   clock_.load(source);
+  if (without_whole_) return load_own(source);
   state_.load(source);
   if (sweep_) sweep_->renew();
+}
+
+template <class T>
+void TimeStepping<T>::load_own(CheckpointSource const& source) {
+  auto const names = state_.names_of_swept();
+  auto const& plan = sweep_->plan();
+  RankArrays<T> arrays(stream_, plan, ranks());
+  std::int64_t const plane = plan.shape.plane_values();
+  sweep_->begin_with(state_.swept(), [&](Stream&, Window<T> const& window) {
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      std::span<T> const own(window.in[i] + window.made[0] * plane,
+                             static_cast<std::size_t>((window.made[1] - window.made[0]) * plane));
+      source.get_parts(names[i], precision_of<T>(), static_cast<std::uint64_t>(grid_.size()),
+                       [&](CheckpointSource::ReadSlab const& read) {
+                         arrays.hand_out(own, [&](std::int64_t first, std::span<T> slab) {
+                           read(static_cast<std::uint64_t>(first) * sizeof(T),
+                                std::as_writable_bytes(slab));
+                         });
+                       });
+    }
+  });
 }
 
 template <class T>

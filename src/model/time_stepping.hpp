@@ -11,6 +11,7 @@
 
 #include "core/graph.hpp"
 #include "model/out_of_core.hpp"
+#include "model/rank_files.hpp"
 #include "model/scheme.hpp"
 #include "model/simulation.hpp"
 #include "model/state.hpp"
@@ -41,6 +42,10 @@ class TimeStepping : public Simulation {
     return is_shared_;
   }
   std::vector<std::string> fallbacks() const override { return state_.fallbacks(); }
+  bool has_parts() const override { return in_parts_; }
+  std::vector<Field> fields_in_parts() const override;
+  void share_files(OwnFiles files) override { own_files_ = std::move(files); }
+  std::vector<FieldMoments> write_parts(std::vector<FieldTarget> const& targets) override;
   void save(CheckpointSink& sink) const override;
   void load(CheckpointSource const& source) override;
 
@@ -63,12 +68,17 @@ class TimeStepping : public Simulation {
   double step_size() const { return clock_.step(); }
   /// What is queued after this finds the arrays as all steps queued so far leave them.
   void settle() const {
-    if (sweep_) sweep_->settle(before_change_);
+    if (sweep_ && !without_whole_) sweep_->settle(before_change_);
   }
+  /// Has the planes of this rank written to these places, by the numbers of the arrays.
+  std::vector<FieldMoments> write_own(std::vector<Written> targets, bool wants_moments) const;
   /// Whether this process has the arrays of the state: of several ranks the first one.
   bool has_state() const { return has_state_; }
   /// Adds what there is to tell of how a grid was cut.
   std::vector<NamedText> with_slabs(std::vector<NamedText> texts) const;
+
+  /// Of ranks: nobody has the arrays of the whole.
+  void go_without_whole() { without_whole_ = true; }
 
   mutable Stream stream_;
   Grid grid_;
@@ -79,12 +89,17 @@ class TimeStepping : public Simulation {
 
  private:
   void queue_all(std::int64_t steps);
+  void load_own(CheckpointSource const& source);
 
   static constexpr std::int64_t passes_of_graph = 32;  // even
 
   Graph graph_;
+  bool without_whole_ = false;
   bool has_state_, is_shared_;
-  std::function<void()> before_change_;  // of the state's arrays, of ranks
+  bool in_parts_, wants_moments_;
+  OwnFiles own_files_;                           // of ranks
+  mutable std::unique_ptr<RankFiles<T>> files_;  // once there is something to write
+  std::function<void()> before_change_;          // of the state's arrays, of ranks
   std::vector<double> graph_kind_, kind_before_;
 };
 

@@ -15,6 +15,16 @@ void WindowSteps<T>::look(std::span<T* const>, LooksAt, Pass const&) {
 }
 
 template <class T>
+void WindowSteps<T>::with_own(std::span<T* const>, UseOwn const&) {
+  throw std::logic_error("parts of a state whose arrays are all here");
+}
+
+template <class T>
+void WindowSteps<T>::begin_with(std::span<T* const>, Pass const&) {
+  throw std::logic_error("parts of a state whose arrays are all here");
+}
+
+template <class T>
 std::unique_ptr<WindowSteps<T>> make_window_steps(Stream const& stream, SweepPlan const& plan,
                                                   typename WindowSteps<T>::NextPass next) {
   if (plan.ranks > 1) return std::make_unique<RankSteps<T>>(stream, plan, std::move(next), ranks());

@@ -81,6 +81,13 @@ class WindowSteps {
   /// has got other values yet: until then its arrays are as the settling before has left them.
   virtual void settle(std::function<void()> const& before_change) = 0;
   void settle() { settle(nullptr); }
+  /// Of several ranks all call it, with the arrays that `run` takes: `use` has the planes that this one owns
+  /// of each array of the state, once all steps are done.
+  using UseOwn = std::function<void(std::vector<std::span<T const>> const&)>;
+  virtual void with_own(std::span<T* const> arrays, UseOwn const& use);
+  /// Of several ranks all call it: `fill` puts values into `in` of a window of the planes that this one has,
+  /// into those at least that it owns (`made`), from which steps go on. Nobody needs to have the whole.
+  virtual void begin_with(std::span<T* const> arrays, Pass const& fill);
   /// The arrays, once settled, have got other values than `run` has given them.
   virtual void renew() {}
   /// What there is to tell of it. Waits for all that is queued.

@@ -58,6 +58,7 @@ class Advection final : public StagedStepping<T> {
       : Advection(run, stream, inputs, advection::plan(run, stream.device())) {}
 
   std::vector<NamedText> chosen() const override { return this->with_slabs({}); }
+  bool has_parts() const override { return false; }  // its mass is that of the whole grid
   std::vector<DeviceNumber> measure() override {
     this->settle();
     reduce::sum(stream_, std::as_const(this->u_).span(), mass_.span(), reduce_variant_);

@@ -121,7 +121,8 @@ SlabSteps slab_steps(config::RunConfig const& run, Device const& device, bool on
                   .evolved = {"u"},
                   .needed = needed_for(obstacles),
                   .needed_of_ranks = needed_for(of_ranks),
-                  .needed_of_strips = needed_of_formulas(run, rows)};
+                  .needed_of_strips = needed_of_formulas(run, rows),
+                  .without_whole = goes_without_whole(run, device.backend())};
   auto& shape = steps.shape;
   int const slowest = run.grid.dims - 1;
   shape.grid = run.grid;
@@ -267,9 +268,25 @@ class Heat final : public StagedStepping<T> {
     step_.source = state_["source"].data();
     step_.sides = heat::sides_of(run, state_);
     if (cut.plan) make_sweep(*cut.plan);
-    if (!this->has_state()) return;
+    bool const has_whole = !goes_without_whole(run, stream.backend());
+    if (!has_whole) fill_own(run, *cut.plan);
+    if (!has_whole || !this->has_state()) return;
     this->fill_initial(run, inputs);
     stencil::impose_dirichlet(stream_, grid_, step_.sides, u_.data());
+  }
+
+  /// The first values of this rank's planes, and of those beside them.
+  void fill_own(config::RunConfig const& run, SweepPlan const& plan) {
+    this->go_without_whole();
+    sweep_->begin_with(state_.swept(), [&](Stream& stream, Window<T> const& window) {
+      auto const planes = window.grid.points[static_cast<std::size_t>(grid_.dims - 1)];
+      fill_planes(stream, run.initial.find("u")->second.formula.expression, grid_,
+                  {{window.first, window.first + planes}, plan.held_strips()}, window.in[0],
+                  run.kernels.at("evaluate"));
+      auto step = step_;
+      place(step, window.first, window.cut, window.in[0]);
+      stencil::impose_dirichlet(stream, window.grid, step.sides, window.in[0]);
+    });
   }
 
   void make_sweep(SweepPlan const& plan) {

@@ -138,6 +138,11 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
     this->test_stop();
   }
 
+  bool has_parts() const override { return Base::has_parts() && !pde::goes_by_multigrid(run_); }
+  std::vector<FieldMoments> write_parts(std::vector<FieldTarget> const& targets) override {
+    begin_sharing();
+    return Base::write_parts(targets);
+  }
   std::vector<Field> fields() const override {
     this->settle();
     if (implicit_) implicit_->settle();

@@ -22,7 +22,6 @@
 #include "simulations/transform_endings.hpp"
 #include "simulations/transform_engine.hpp"
 #include "simulations/transform_finder.hpp"
-#include "simulations/transform_places.hpp"
 #include "simulations/transform_plan.hpp"
 #include "simulations/transform_ranks.hpp"
 #include "simulations/transform_report.hpp"
@@ -94,10 +93,10 @@ class Transform final : public OneShot {
   std::function<void(double)> teller(int pass, int passes) const;
 
   Plan plan_;
-  transform::OwnPlaces::Open open_places_;
+  OwnPlaces::Open open_places_;
   std::string writing_;  ///< who writes the rows of ranks, in words
   std::vector<Array> wanted_;
-  std::vector<transform::Written> written_;
+  std::vector<Written> written_;
   transform::Finders<T> finders_;
   std::vector<transform::FieldMaker<T>*> makers_;  ///< those of the finders that are for endings
   transform::Resident<T> resident_;
@@ -253,7 +252,7 @@ void Transform<T>::write_on_ranks(transform::PassWork<T>& work) {
     work.written = way.written();
     way.during([&] { report_ += engine_->run(work); });
   };
-  transform::OwnPlaces own(ranks(), work.written, open_places_);
+  OwnPlaces own(ranks(), work.written, open_places_);
   writing_ = own.lacking().empty() ? "each rank its rows"
                                    : fmt::format("the first rank ({})", own.lacking());
   if (own.lacking().empty()) return write_by(own);
@@ -280,7 +279,7 @@ void Transform<T>::compute() {
     for (auto* maker : makers_)
       std::ranges::copy(maker->brought(), std::back_inserter(work.written));
     // In the order of the places, so that an array with two targets comes over once.
-    std::ranges::stable_sort(work.written, {}, &transform::Written::place);
+    std::ranges::stable_sort(work.written, {}, &Written::place);
     for (int pass = 1;; ++pass) {
       std::vector<transform::Finder<T>*> looking;
       int more = 1;

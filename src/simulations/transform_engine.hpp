@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/field_sink.hpp"
 #include "core/mark.hpp"
+#include "core/own_places.hpp"
 #include "core/pipeline.hpp"
 #include "model/simulation.hpp"
 #include "simulations/transform_cut.hpp"
@@ -31,12 +31,6 @@ struct Kept {
   int place;
   T* values;
   std::int64_t first = 0;
-};
-
-/// An array that is written.
-struct Written {
-  int place;
-  FieldSink* sink;
 };
 
 /// What one pass over the data is for.

@@ -39,6 +39,7 @@ class Wave final : public TimeStepping<T> {
   Wave(config::RunConfig const& run, Stream const& stream, Inputs const& inputs)
       : Wave(run, stream, inputs, wave::plan(run, stream.device())) {}
 
+  bool has_parts() const override { return false; }  // its energy is that of the whole grid
   std::vector<DeviceNumber> measure() override {
     this->settle();
     star::energy(stream_, leapfrog_step(), step_before_, energy_.span());

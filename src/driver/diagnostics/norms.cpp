@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/buffer.hpp"
+#include "driver/diagnostics.hpp"
 #include "driver/diagnostics/kind.hpp"
 #include "kernels/elementwise/elementwise.hpp"
 
@@ -71,6 +72,20 @@ std::pair<double, double> NormsFinder<T>::mean_and_l2(FieldLook<T> const& look) 
 }
 
 }  // namespace
+
+std::vector<NamedValue> norms_of(config::RunOptions const& run, std::span<Field const> fields,
+                                 std::span<FieldMoments const> moments) {
+  std::vector<NamedValue> found;
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    auto const& [minimum, maximum, sum, squares, exponent] = moments[i];
+    auto const size = static_cast<double>(fields[i].grid.size());
+    double const values[] = {minimum, maximum, std::scalbn(sum / size, exponent),
+                             std::scalbn(std::sqrt(squares / size), exponent)};
+    auto const names = norm_names(run, fields[i]);
+    for (std::size_t n = 0; n < names.size(); ++n) found.push_back({names[n], values[n]});
+  }
+  return found;
+}
 
 DiagnosticRow norms_row() {
   return {.kind = {.name = "norms",

@@ -1,6 +1,6 @@
 // Ranks that write their rows by themselves, as threads.
 
-#include "simulations/transform_places.hpp"
+#include "core/own_places.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 #include "core/error.hpp"
 #include "support/thread_ranks.hpp"
 
-namespace gridstride::transform {
+namespace gridstride {
 namespace {
 
 /// A file of the first rank; what of it is written is counted alone.
@@ -49,7 +49,7 @@ void write_rows(Ranks& ranks, OwnPlaces const& own) {
     sink->write(static_cast<std::uint64_t>(ranks.rank()) * 10, bytes);
 }
 
-TEST(TransformPlaces, RanksWriteByThemselves) {
+TEST(OwnPlaces, RanksWriteByThemselves) {
   for (int const count : {2, 3}) {
     CountedSink first(image(), false), second(result(), false);
     EXPECT_TRUE(test::on_ranks(count, [&](Ranks& ranks) {
@@ -86,7 +86,7 @@ TEST(TransformPlaces, RanksWriteByThemselves) {
   }
 }
 
-TEST(TransformPlaces, WhatARankFailsInItsOwnThrows) {
+TEST(OwnPlaces, WhatARankFailsInItsOwnThrows) {
   CountedSink first(image(), false), second(result(), false);
   EXPECT_TRUE(test::on_ranks(3, [&](Ranks& ranks) {
     std::vector<Written> targets;
@@ -124,11 +124,11 @@ void expect_lacking(std::string const& why, FilePlaces places, bool apart, int b
   EXPECT_FALSE(sink.is_shared || sink.others_failed);
 }
 
-TEST(TransformPlaces, WhatLacks) {
+TEST(OwnPlaces, WhatLacks) {
   expect_lacking("ranks are on several machines", image(), true);
   expect_lacking("what is packed or rounded goes through it", {}, false);
   expect_lacking("rank 2: a.vti: is not there", image(), false, 2);
 }
 
 }  // namespace
-}  // namespace gridstride::transform
+}  // namespace gridstride

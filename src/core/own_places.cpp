@@ -1,4 +1,4 @@
-#include "simulations/transform_places.hpp"
+#include "core/own_places.hpp"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@
 #include "core/error.hpp"
 #include "core/rank_sums.hpp"
 
-namespace gridstride::transform {
+namespace gridstride {
 
 namespace {
 
@@ -27,15 +27,16 @@ void share_values(Ranks& ranks, Values& values) {
 /// What is told of a target, beside its stretches and the names of its file.
 struct Told {
   int place;
-  std::uint64_t device, inode, stretches, file_size, shown_size;
+  std::uint64_t device, inode, stretches, file_size, shown_size, checked;
 };
 
 }  // namespace
 
-OwnPlaces::OwnPlaces(Ranks& ranks, std::vector<Written> targets, Open const& open)
+OwnPlaces::OwnPlaces(Ranks& ranks, std::vector<Written> targets, Open const& open, Seen seen)
     : ranks_(ranks), targets_(std::move(targets)) {
   std::string own;
-  if (ranks_.local_count() != ranks_.count()) own = "ranks are on several machines";
+  bool const is_one_machine = ranks_.local_count() == ranks_.count();
+  if (!is_one_machine && seen == Seen::here) own = "ranks are on several machines";
   std::vector<FilePlaces> places;
   try {
     if (own.empty()) places = share();
@@ -47,7 +48,10 @@ OwnPlaces::OwnPlaces(Ranks& ranks, std::vector<Written> targets, Open const& ope
   tell(places);
   try {
     if (!ranks_.is_first() && own.empty())
-      for (FilePlaces const& one : places) sinks_.push_back(open(one));
+      for (FilePlaces& one : places) {
+        if (!is_one_machine) one.device = 0;  // each has a number of its own for it
+        sinks_.push_back(open(one));
+      }
   } catch (IoError const& error) {
     own = fmt::format("rank {}: {}", ranks_.rank(), error.what());
   }
@@ -70,15 +74,16 @@ void OwnPlaces::tell(std::vector<FilePlaces>& places) {
   std::vector<Stretch> stretches;
   std::string names;
   for (std::size_t t = 0; t < places.size(); ++t) {
-    auto const& [file, shown, device, inode, parts] = places[t];
+    auto const& [file, shown, device, inode, parts, checked] = places[t];
     told.push_back({targets_[t].place, device, inode, parts.size(), file.native().size(),
-                    shown.native().size()});
+                    shown.native().size(), checked});
     stretches.insert(stretches.end(), parts.begin(), parts.end());
     (names += file.native()) += shown.native();
   }
   share_values(ranks_, told);
   share_values(ranks_, stretches);
   share_values(ranks_, names);
+  has_checksums_ = std::ranges::any_of(told, [](Told const& one) { return one.checked > 0; });
   if (ranks_.is_first()) return;
   auto next = stretches.begin();
   std::string_view rest = names;
@@ -91,7 +96,8 @@ void OwnPlaces::tell(std::vector<FilePlaces>& places) {
     auto const end = next + static_cast<std::ptrdiff_t>(one.stretches);
     targets_.push_back({one.place, nullptr});
     auto const file = take(one.file_size);
-    places.push_back({file, take(one.shown_size), one.device, one.inode, {next, end}});
+    places.push_back(
+        {file, take(one.shown_size), one.device, one.inode, {next, end}, one.checked});
     next = end;
   }
 }
@@ -121,9 +127,31 @@ void OwnPlaces::settle() {
     counts[2 * t + 1] = sinks_[t]->has_failed() ? 1 : 0;
   }
   add_counts(ranks_, counts);
+  auto const checksums = checksums_of_others();
   if (!ranks_.is_first()) return;
   for (std::size_t t = 0; t < targets_.size(); ++t)
-    targets_[t].sink->settle(static_cast<std::uint64_t>(counts[2 * t]), counts[2 * t + 1] > 0);
+    targets_[t].sink->settle(static_cast<std::uint64_t>(counts[2 * t]), counts[2 * t + 1] > 0,
+                             checksums[t]);
 }
 
-}  // namespace gridstride::transform
+/// Of each target.
+std::vector<std::vector<SlabChecksum>> OwnPlaces::checksums_of_others() {
+  std::vector<std::vector<SlabChecksum>> of_targets(targets_.size());
+  if (!has_checksums_) return of_targets;
+  struct Found {
+    std::uint64_t target;
+    SlabChecksum of_slab;
+  };
+  std::vector<Found> own;
+  for (std::size_t t = 0; t < sinks_.size(); ++t)
+    for (SlabChecksum const& one : sinks_[t]->checksums()) own.push_back({t, one});
+  RankCuts cuts = {0};
+  for (auto const size : of_all_ranks(ranks_, std::ssize(own))) cuts.push_back(cuts.back() + size);
+  std::vector<Found> all(static_cast<std::size_t>(cuts.back()));
+  std::ranges::copy(own, all.begin() + cuts[static_cast<std::size_t>(ranks_.rank())]);
+  share_parts(ranks_, std::span(all), cuts);
+  for (auto const& [target, of_slab] : all) of_targets[target].push_back(of_slab);
+  return of_targets;
+}
+
+}  // namespace gridstride

@@ -1,0 +1,253 @@
+#include "model/rank_arrays.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "core/pipeline.hpp"
+#include "model/bricks.hpp"
+
+namespace gridstride {
+
+template <class T>
+RankArrays<T>::RankArrays(Stream const& stream, SweepPlan const& plan, Ranks& ranks)
+    : stream_(stream),
+      host_(Device::open(Backend::cpu)),
+      plan_(plan),
+      ranks_(ranks),
+      whole_(whole_grid(plan)) {}
+
+template <class T>
+void RankArrays<T>::look(std::span<std::span<T const> const> own, Owners owners, Use const& use) {
+  std::vector<Slab> alone;
+  std::vector<Mixed> mixed;
+  std::int64_t const before = plan_.owned_by(ranks_.rank()).lower * plan_.shape.plane_values();
+  for (std::size_t array = 0; array < own.size(); ++array)
+    for (std::int64_t first = 0, number = 0; first < size(); first += slab_values, ++number) {
+      std::int64_t const last = std::min(first + slab_values, size());
+      auto parts = parts_of(first, last);
+      int const owner = owners == Owners::first
+                            ? 0
+                            : parts[(static_cast<std::size_t>(number) + array) % parts.size()];
+      if (parts.size() > 1 || parts.front() != owner || plan_.has_strips())
+        mixed.push_back({array, first, last, std::move(parts), owner});
+      else if (owner == ranks_.rank())
+        alone.push_back({array, first,
+                         own[array].subspan(static_cast<std::size_t>(first - before),
+                                            static_cast<std::size_t>(last - first))});
+    }
+  std::mutex mutex;
+  std::exception_ptr failure;
+  Use const attempt = [&](Slab const& slab) {
+    try {
+      if (std::scoped_lock const lock(mutex); failure) return;
+      use(slab);
+    } catch (...) {
+      std::scoped_lock const lock(mutex);
+      if (!failure) failure = std::current_exception();
+    }
+  };
+  stream_.synchronize();
+  look_at_own(alone, attempt);
+  for (auto const& round : in_rounds(mixed, owners)) look_at_mixed(own, round, attempt);
+  if (failure) std::rethrow_exception(failure);
+}
+
+/// The ranks that have some of these values.
+template <class T>
+std::vector<int> RankArrays<T>::parts_of(std::int64_t first, std::int64_t last) const {
+  std::vector<int> parts;
+  auto const boxes = boxes_of(whole_, first, last);
+  std::int64_t const plane =
+      whole_.size() / whole_.points[static_cast<std::size_t>(whole_.dims - 1)];
+  Planes const planes{first / plane, (last + plane - 1) / plane};
+  for (int rank = 0; rank < plan_.ranks; ++rank) {
+    Brick const brick = plan_.brick_of(rank);
+    if (brick.planes.within(planes).count() == 0) continue;
+    if (!boxes_within(boxes, whole_, brick).empty()) parts.push_back(rank);
+  }
+  return parts;
+}
+
+template <class T>
+std::vector<PointBox> RankArrays<T>::boxes_of_rank(Mixed const& slab, int rank) const {
+  return boxes_within(boxes_of(whole_, slab.first, slab.last), whole_, plan_.brick_of(rank));
+}
+
+template <class T>
+std::int64_t RankArrays<T>::values_of_rank(Mixed const& slab, int rank) const {
+  std::int64_t values = 0;
+  for (PointBox const& box : boxes_of_rank(slab, rank)) values += gridstride::size_of(box);
+  return values;
+}
+
+/// On the host where they lie.
+template <class T>
+void RankArrays<T>::look_at_own(std::span<Slab const> slabs, Use const& use) {
+  bool const on_host = stream_.backend() == Backend::cpu;
+  auto const count = std::ssize(slabs);
+  Pipeline pipeline(stream_, std::min(most_lanes, Pipeline::lanes_for(LaneUse::files, count)));
+  std::vector<Buffer<T>> pinned;
+  for (Lane& lane : pipeline.lanes())
+    pinned.emplace_back(lane.stream(), MemorySpace::pinned,
+                        on_host || count == 0 ? 0 : static_cast<std::size_t>(slab_values));
+  auto const slab = [&](std::int64_t n) { return slabs[static_cast<std::size_t>(n)]; };
+  auto const copy_out = [&](Lane& lane, std::int64_t n) {
+    auto const values = slab(n).values;
+    copy_async(pinned[lane.index()].span().first(values.size()), values, lane.stream());
+  };
+  auto const look = [&](Lane& lane, std::int64_t n) {
+    auto [array, first, values] = slab(n);
+    if (!on_host) values = std::as_const(pinned[lane.index()]).span().first(values.size());
+    use({array, first, values});
+  };
+  std::vector<PipelineStage> stages;
+  if (!on_host) stages.push_back({"copy out", StageKind::queued, copy_out});
+  stages.push_back({"write", StageKind::host, look});
+  pipeline.run(count, stages);
+}
+
+/// Of ranks that have strips of the same planes each round takes as many slabs.
+template <class T>
+auto RankArrays<T>::in_rounds(std::vector<Mixed> const& all, Owners owners) const
+    -> std::vector<std::vector<Mixed>> {
+  std::map<std::pair<std::size_t, int>, std::int64_t> so_far;  // of an array and those ranks
+  std::vector<std::vector<Mixed>> rounds;
+  for (Mixed const& slab : all) {
+    bool const by_all = owners == Owners::all;
+    auto& number = so_far[{by_all ? slab.array : 0, by_all ? slab.parts.front() : 0}];
+    std::int64_t const ranks = by_all ? std::max(plan_.parts_of_slab(), 1) : 1;
+    auto const round = static_cast<std::size_t>(number++ / (slabs_at_once * ranks));
+    if (round >= rounds.size()) rounds.resize(round + 1);
+    rounds[round].push_back(slab);
+  }
+  return rounds;
+}
+
+/// What each has goes to who has the whole, in the same order on both sides.
+template <class T>
+void RankArrays<T>::look_at_mixed(std::span<std::span<T const> const> own,
+                                  std::span<Mixed const> round, Use const& use) {
+  int const me = ranks_.rank();
+  std::int64_t to_send = 0, to_come = 0, to_have = 0;
+  for (Mixed const& slab : round) {
+    to_send += values_of_rank(slab, me);
+    if (slab.owner != me) continue;
+    to_come += slab.last - slab.first - values_of_rank(slab, me);
+    to_have += slab.last - slab.first;
+  }
+  auto sent = room(sent_, to_send), came = room(came_, to_come), have = room(slabs_, to_have);
+  std::vector<RankMessage> sends, receipts;
+  struct Piece {
+    Mixed const* slab;
+    int rank;
+    T* values;
+    T* whole;
+  };
+  std::vector<Piece> pieces;
+  std::vector<Slab> slabs;
+  auto const take = [](std::span<T>& from, std::int64_t values) {
+    auto const part = from.first(static_cast<std::size_t>(values));
+    from = from.subspan(part.size());
+    return part;
+  };
+  for (Mixed const& slab : round) {
+    bool const is_mine = slab.owner == me;
+    auto const whole = take(have, is_mine ? slab.last - slab.first : 0);
+    if (is_mine) slabs.push_back({slab.array, slab.first, whole});
+    for (int const rank : slab.parts) {
+      auto const part = rank == me ? take(sent, values_of_rank(slab, me))
+                        : is_mine  ? take(came, values_of_rank(slab, rank))
+                                   : std::span<T>();
+      if (rank == me)
+        move_own(const_cast<T*>(own[slab.array].data()), boxes_of_rank(slab, me), part.data(),
+                 false);
+      if (is_mine) pieces.push_back({&slab, rank, part.data(), whole.data()});
+      if (rank == me && !is_mine) sends.push_back({slab.owner, 0, std::as_writable_bytes(part)});
+      if (rank != me && is_mine) receipts.push_back({rank, 0, std::as_writable_bytes(part)});
+    }
+  }
+  stream_.synchronize();
+  ranks_.exchange(sends, receipts);
+  for (auto const& [slab, rank, values, whole] : pieces)
+    move_slab(whole, slab->first, boxes_of_rank(*slab, rank), values, true);
+  Pipeline pipeline(host_,
+                    std::min(most_lanes, Pipeline::lanes_for(LaneUse::files, std::ssize(slabs))));
+  pipeline.run(std::ssize(slabs), {{"write", StageKind::host, [&](Lane&, std::int64_t n) {
+                                      use(slabs[static_cast<std::size_t>(n)]);
+                                    }}});
+}
+
+template <class T>
+void RankArrays<T>::hand_out(std::span<T> own, Get const& get) {
+  int const me = ranks_.rank();
+  for (std::int64_t first = 0; first < size(); first += slab_values) {
+    std::int64_t const last = std::min(first + slab_values, size());
+    Mixed const slab{0, first, last, parts_of(first, last), 0};
+    std::vector<RankMessage> sent, received;
+    std::span<T> here = room(came_, values_of_rank(slab, me));
+    if (ranks_.is_first()) {
+      auto const whole = room(slabs_, last - first);
+      get(first, whole);
+      std::span<T> rest = room(sent_, last - first - std::ssize(here));
+      for (int const rank : slab.parts) {
+        auto const size = static_cast<std::size_t>(values_of_rank(slab, rank));
+        auto const part = rank == me ? here : rest.first(size);
+        move_slab(whole.data(), first, boxes_of_rank(slab, rank), part.data(), false);
+        if (rank == me) continue;
+        sent.push_back({rank, 0, std::as_writable_bytes(part)});
+        rest = rest.subspan(size);
+      }
+    } else if (!here.empty()) {
+      received.push_back({0, 0, std::as_writable_bytes(here)});
+    }
+    ranks_.exchange(sent, received);
+    move_own(own.data(), boxes_of_rank(slab, me), here.data(), true);
+    stream_.synchronize();
+  }
+}
+
+/// Queues that the values of some of the rank's points come together, or `back`.
+template <class T>
+void RankArrays<T>::move_own(T* own, std::vector<PointBox> const& boxes, T* packed, bool back) {
+  auto const begin = begin_of(extents_of(whole_, plan_.brick_of(ranks_.rank())));
+  auto const& points = plan_.shape.grid.points;
+  for (PointBox const& box : boxes) {
+    auto at = begin_of(box);
+    for (std::size_t axis = 0; axis < 3; ++axis) at[axis] -= begin[axis];
+    auto const rows = block_rows(points_of(box), points, points_of(box));
+    T* const there = own + place_of_brick(plan_) + place_in(points, at);
+    copy_rows(stream_, copied_rows(rows, there, packed, back));
+    packed += gridstride::size_of(box);
+  }
+}
+
+/// The same of values of a slab.
+template <class T>
+void RankArrays<T>::move_slab(T* values, std::int64_t first, std::vector<PointBox> const& boxes,
+                              T* packed, bool back) {
+  for (PointBox const& box : boxes) {
+    auto const rows = block_rows(points_of(box), whole_.points, points_of(box));
+    T* const there = values + (place_in(whole_.points, begin_of(box)) - first);
+    copy_rows(host_, copied_rows(rows, there, packed, back));
+    packed += gridstride::size_of(box);
+  }
+}
+
+/// It grows where more is needed.
+template <class T>
+std::span<T> RankArrays<T>::room(Buffer<T>& buffer, std::int64_t values) {
+  auto const size = static_cast<std::size_t>(values);
+  if (size > buffer.size()) {
+    buffer = {};
+    buffer = {stream_, MemorySpace::pinned, size};
+  }
+  return buffer.span().first(size);
+}
+
+template class RankArrays<float>;
+template class RankArrays<double>;
+
+}  // namespace gridstride

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "core/buffer.hpp"
+#include "core/field_sink.hpp"
+#include "core/ranks.hpp"
+#include "core/stream.hpp"
+#include "model/sweep_plan.hpp"
+#include "model/value_boxes.hpp"
+
+namespace gridstride {
+
+/// Arrays of which ranks have parts, as files have them: their values in the order of memory, in slabs
+/// (`slab_of_files`), each of which one rank has for a while as a whole, in its host's memory. What lies
+/// in one rank's part alone, that rank has; of all else ranks send each other what they have of it, so
+/// that each has about as many. Nobody has the whole. Instantiated for float and double.
+template <class T>
+class RankArrays {
+ public:
+  RankArrays(Stream const& stream, SweepPlan const& plan, Ranks& ranks);
+
+  /// Slabs that a rank has of what is exchanged at a time, and of its own ones on their way.
+  static constexpr int slabs_at_once = 4, most_lanes = 8;
+  static constexpr auto slab_values = static_cast<std::int64_t>(slab_of_files / sizeof(T));
+
+  /// A slab of one of the arrays, by its first value.
+  struct Slab {
+    std::size_t array;
+    std::int64_t first;
+    std::span<T const> values;
+  };
+  /// Who has slabs: all ranks, or the first one alone.
+  enum class Owners { all, first };
+  using Use = std::function<void(Slab const&)>;
+  /// All ranks call it, with their planes of as many arrays. Calls `use` of each rank for all slabs that
+  /// it has, from several threads at a time. Waits for the stream, and until all is done. What `use`
+  /// throws comes once all ranks are done with their exchanges.
+  void look(std::span<std::span<T const> const> own, Owners owners, Use const& use);
+
+  /// The other way round: `get`, of the first rank alone, has slabs of an array filled one after the
+  /// other, and ranks get what is theirs. All call it. What `get` throws comes on the first one at once.
+  using Get = std::function<void(std::int64_t first, std::span<T> values)>;
+  void hand_out(std::span<T> own, Get const& get);
+
+  /// Values of an array.
+  std::int64_t size() const { return whole_.size(); }
+
+ private:
+  /// A slab that several ranks have parts of, or that goes to another one.
+  struct Mixed {
+    std::size_t array;
+    std::int64_t first, last;
+    std::vector<int> parts;  // of these ranks
+    int owner;
+  };
+
+  std::vector<int> parts_of(std::int64_t first, std::int64_t last) const;
+  std::vector<PointBox> boxes_of_rank(Mixed const& slab, int rank) const;
+  std::int64_t values_of_rank(Mixed const& slab, int rank) const;
+  void look_at_own(std::span<Slab const> slabs, Use const& use);
+  std::vector<std::vector<Mixed>> in_rounds(std::vector<Mixed> const& all, Owners owners) const;
+  void look_at_mixed(std::span<std::span<T const> const> own, std::span<Mixed const> round,
+                     Use const& use);
+  void move_own(T* own, std::vector<PointBox> const& boxes, T* packed, bool back);
+  void move_slab(T* values, std::int64_t first, std::vector<PointBox> const& boxes, T* packed,
+                 bool back);
+  std::span<T> room(Buffer<T>& buffer, std::int64_t values);
+
+  Stream stream_, host_;
+  SweepPlan plan_;
+  Ranks& ranks_;
+  Grid whole_;
+  Buffer<T> sent_, came_, slabs_;  // of a round
+};
+
+}  // namespace gridstride

@@ -1,0 +1,159 @@
+"""Files of runs that several processes share: each rank puts its part there, with the bytes of one process."""
+
+import json
+import re
+
+import support
+from support import DONE, FAILED
+from shared import MPIRUN, NeedsGpu, REACTION, Shared, heat, pde
+
+EACH = "each rank its part"
+THREE_STEPS = {"step": 1e-8, "end": 3e-8}
+CHECKPOINTS = {"every": {"steps": 1}, "keep": 9}
+# Arrays of more than one slab of files (8 MiB), and small ones.
+LARGE_2D = heat(grid={"points": [1201, 1103]}, time=THREE_STEPS, checkpoint=CHECKPOINTS, output={"every": {"count": 1}})
+LARGE_3D = heat(grid={"points": [131, 103, 101]}, boundary={"x": "periodic", "y": {"neumann": 0}, "z": {"dirichlet": 1}},
+                initial={"u": "x*y + sin(3*z)"}, time=THREE_STEPS, checkpoint=CHECKPOINTS,
+                output={"every": {"count": 1}})
+SMALL = heat(grid={"points": [24, 31]}, checkpoint=CHECKPOINTS, time={"end": 0.01, "scheme": "rk4"})
+
+
+class Parts(Shared):
+    DEVICE = "cpu"
+
+    def one(self, config):
+        file = self.write("case.yaml", {**config, "device": self.DEVICE})
+        self.call("run", file, "--output", "one", "--quiet", "--overwrite")
+        return file
+
+    def assert_as_one(self, process, way=EACH):
+        out, _ = self.end_of(process, DONE, "ranks")
+        self.assertRegex(json.loads(out)["chosen"]["files"], way)
+        for pattern in ("*.vti", "*.checkpoint"):
+            self.assertEqual(self.contents("many", pattern), self.contents("one", pattern))
+        self.assert_same("one/case.h5", "many/case.h5")
+
+    def assert_files(self, config, counts, *options, way=EACH, precisions=("float64", "float32")):
+        for precision in precisions:
+            file = self.one({**config, "precision": precision})
+            for count in counts:
+                with self.subTest(ranks=count, precision=precision, options=options):
+                    self.assert_as_one(self.start_ranks(count, "run", file, "--output", "many", "--quiet", "--overwrite",
+                                                        "--summary", "-", *options), way)
+
+
+class OfTheHost(Parts):
+    def test_slabs(self):
+        self.assert_files(LARGE_2D, (2, 3, 5))
+        self.assert_files(SMALL, (2, 3, 5))
+
+    def test_pencils(self):
+        self.assert_files(LARGE_2D, (6,), "--set", "ranks=[3,2]")
+        self.assert_files(SMALL, (4,), "--set", "ranks=[2,2]")
+        self.assert_files(LARGE_3D, (4,), "--set", "ranks=[1,2,2]", precisions=("float64",))
+
+    def test_bricks(self):
+        self.assert_files(LARGE_3D, (8,), "--set", "ranks=[2,2,2]")
+
+    def test_several_fields(self):
+        self.assert_files(pde(REACTION, checkpoint=CHECKPOINTS, time={"end": 0.1, "scheme": "rk4"}), (2, 3))
+
+    def test_lines(self):
+        self.assert_files(heat(grid={"points": 1500001}, boundary={"x": "periodic"}, initial={"u": "sin(6*pi*x)"},
+                               time={"step": 1e-14, "end": 3e-14}, checkpoint=CHECKPOINTS,
+                               output={"every": {"count": 1}}), (3,), precisions=("float64",))
+
+    def test_values_whose_squares_are_beyond_all_numbers(self):
+        self.assert_files({**LARGE_2D, "initial": {"u": "1e150*sin(pi*x)*(1 + y)"}}, (3,), precisions=("float64",))
+        self.assert_files({**SMALL, "initial": {"u": "1e-200*sin(pi*x)*(1 + y)"}}, (3,), precisions=("float64",))
+
+    def test_what_is_packed_or_rounded_goes_through_the_first_rank(self):
+        for output in ({"compression": 3}, {"precision": "float32"}):
+            config = {**LARGE_2D, "output": {**LARGE_2D["output"], **output}}
+            self.assert_files(config, (3,), way=r"^the first rank \(what is packed or rounded", precisions=("float64",))
+
+    def test_others_go_on(self):
+        file = self.write("case.yaml", {**LARGE_2D, "device": "cpu"})
+        self.call("run", file, "--output", "one", "--quiet")
+        self.on_ranks(3, "run", file, "--output", "many", "--quiet", "--set", "time.end=2e-8")
+        self.on_ranks(2, "run", file, "--output", "many", "--quiet", "--restart")
+        self.assert_same("one/case.h5", "many/case.h5")
+
+    def test_ranks_that_see_other_files(self):
+        """Another folder of the same name, with nothing in it, or with a file of the same name in it."""
+        file = self.directory / self.one(LARGE_2D)
+        for folder in ("elsewhere", "elsewhere/many"):
+            (self.directory / folder).mkdir()
+            ranks = []
+            for place in (".", "elsewhere"):
+                ranks += [":"] if ranks else []
+                ranks += ["-n", "1", "-wdir", self.directory / place, support.PROGRAM, "run", file, "--output", "many",
+                          "--quiet", "--overwrite", "--summary", "-"]
+            self.assert_as_one(self.start_words(MPIRUN, *ranks),
+                               r"^the first rank \(rank 1: many/case\.h5.*: opening failed \(No such file")
+            self.assertEqual(self.files("elsewhere"), [])
+
+    def test_as_on_several_machines(self):
+        file = self.one(LARGE_2D)
+        self.assert_as_one(self.start_on_machines((0, 0, 1), "run", file, "--output", "many", "--quiet", "--overwrite",
+                                                  "--summary", "-"))
+
+    def fill_the_disk(self, config, place, limit, shown):
+        file = self.write("case.yaml", config)
+        words = [MPIRUN]
+        for rank in range(3):
+            limited = ["bash", "-c", f'ulimit -f {limit}; exec "$0" "$@"'] if rank == place else []
+            words += [":"] if rank else []
+            words += ["-n", "1", *limited, support.PROGRAM, "run", file, "--output", "one", "--quiet", "--overwrite"]
+        _, err = self.end_of(self.start_words(*words), FAILED, f"a full disk of rank {place}")
+        self.assertEqual(len(re.findall(rf"(?m)^one/case{shown}: ", err)), 1, err)
+        self.assertNotRegex(err, r"rank \d: ")
+
+    def test_the_disk_of_a_rank_is_full(self):
+        """All end with what it says, and the outputs before can be read. Of two small fields the first two ranks have
+        one each."""
+        config = pde(REACTION, grid={"points": [1009, 1031]}, time={"step": 1e-5, "end": 1e-4})
+        for place in range(2):
+            with self.subTest(rank=place):
+                self.fill_the_disk({**config, "output": {"formats": ["hdf5"], "every": {"steps": 1}}}, place, 40000, r"\.h5")
+                out, _ = self.call("info", "one")
+                self.assertIn("did not come to its end", out)
+                self.fill_the_disk({**config, "output": {"formats": [], "every": {"count": 1}},
+                                    "checkpoint": {"every": {"steps": 2}}}, place, 9000, r"_\d+\.checkpoint")
+                self.assertEqual([name for name in self.files("one") if "checkpoint" in name], [])
+
+    def test_values_that_are_not_finite(self):
+        """The first of all ranks, with the words of one process."""
+        config = pde({"u": "u^2", "v": "v^2*(1 + x)"}, initial={"u": "1 + y*(1 - y)", "v": "1"}, time={"end": 2, "step": 0.01},
+                     output={"every": {"steps": 1}})
+        file = self.write("case.yaml", config)
+        _, one = self.call("run", file, "--output", "one", "--quiet", code=None)
+        for count in (2, 3):
+            process = self.start_ranks(count, "run", file, "--output", "many", "--quiet", "--overwrite")
+            _, err = process.communicate(timeout=120)
+            self.assertIn(one.strip().splitlines()[0], err)
+            self.assertNotEqual(process.returncode, DONE)
+
+
+class OnGpu(NeedsGpu, Parts):
+    """Where no diagnostics look at fields."""
+
+    DEVICE = "cuda"
+
+    def test_slabs(self):
+        self.assert_files({**LARGE_2D, "diagnostics": []}, (2, 3))
+        self.assert_files({**SMALL, "diagnostics": []}, (2, 3))
+
+    def test_pencils_and_bricks(self):
+        self.assert_files({**LARGE_2D, "diagnostics": []}, (4,), "--set", "ranks=[2,2]")
+        self.assert_files({**LARGE_3D, "diagnostics": []}, (8,), "--set", "ranks=[2,2,2]")
+
+    def test_several_fields(self):
+        self.assert_files(pde(REACTION, checkpoint=CHECKPOINTS, diagnostics=[]), (2,))
+
+    def test_norms_are_of_the_whole(self):
+        self.assert_files(SMALL, (2,), way="^the first rank, of the whole grid")
+
+
+if __name__ == "__main__":
+    support.main()

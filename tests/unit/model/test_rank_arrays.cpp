@@ -1,0 +1,132 @@
+// Slabs of arrays that ranks have in parts, each as a whole in one place; ranks are threads.
+
+#include "model/rank_arrays.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <mutex>
+#include <set>
+#include <stdexcept>
+#include <vector>
+
+#include "model/bricks.hpp"
+#include "support/thread_ranks.hpp"
+
+namespace gridstride {
+namespace {
+
+struct Case {
+  int dims;
+  std::array<std::int64_t, 3> points;
+  std::array<int, 3> parts;  // along the axes that are cut, the third one first
+};
+
+int count_of(Case const& of) { return of.parts[0] * of.parts[1] * of.parts[2]; }
+
+template <class T>
+SweepPlan plan_of(Case const& of) {
+  SweepShape shape;
+  shape.grid = {.dims = of.dims, .points = of.points, .spacing = {1, 1, 1}};
+  shape.value_bytes = sizeof(T);
+  return plan_ranks(shape, count_of(of), Backend::cpu, 1, {of.parts[1], of.parts[0]});
+}
+
+template <class T>
+T value_at(std::size_t array, std::int64_t place) {
+  return static_cast<T>(place % 8191) + static_cast<T>(array) / 2;
+}
+
+/// A rank's planes of an array, and beside them what is nobody's.
+template <class T>
+std::vector<T> own_of(SweepPlan const& plan, int rank, std::size_t array) {
+  auto const& points = plan.shape.grid.points;
+  Grid const whole = whole_grid(plan);
+  auto const begin = begin_of(extents_of(whole, plan.brick_of(rank)));
+  auto const size = points_of(whole, plan.brick_of(rank));
+  std::int64_t const planes = plan.owned_by(rank).count() * plan.shape.plane_values();
+  std::vector<T> own(static_cast<std::size_t>(planes), T{-1});
+  for (std::int64_t z = 0; z < size[2]; ++z)
+    for (std::int64_t y = 0; y < size[1]; ++y)
+      for (std::int64_t x = 0; x < size[0]; ++x)
+        own[static_cast<std::size_t>(place_of_brick(plan) + place_in(points, {x, y, z}))] =
+            value_at<T>(array, place_in(whole.points, {begin[0] + x, begin[1] + y, begin[2] + z}));
+  return own;
+}
+
+/// All slabs come once, with the values of the array, to as many ranks as may have them.
+template <class T>
+void expect_slabs(Case const& of, typename RankArrays<T>::Owners owners) {
+  SCOPED_TRACE(testing::Message() << of.points[0] << ' ' << of.points[1] << ' ' << of.points[2]
+                                  << " in " << of.parts[0] << ' ' << of.parts[1] << ' '
+                                  << of.parts[2] << ", " << sizeof(T));
+  std::mutex mutex;
+  std::set<std::pair<std::size_t, std::int64_t>> came;
+  std::set<int> had;
+  std::int64_t values = 0, wrong = 0;
+  EXPECT_TRUE(test::on_ranks(count_of(of), [&](Ranks& ranks) {
+    auto const plan = plan_of<T>(of).at_rank(ranks.rank());
+    RankArrays<T> arrays(Stream(Device::open(Backend::cpu)), plan, ranks);
+    std::vector<T> const first = own_of<T>(plan, ranks.rank(), 0),
+                         second = own_of<T>(plan, ranks.rank(), 1);
+    std::vector<std::span<T const>> const own = {first, second};
+    arrays.look(own, owners, [&](auto const& slab) {
+      std::int64_t bad = 0;
+      for (std::size_t i = 0; i < slab.values.size(); ++i)
+        bad += slab.values[i] != value_at<T>(slab.array, slab.first + static_cast<std::int64_t>(i));
+      std::scoped_lock const lock(mutex);
+      EXPECT_EQ(slab.first % RankArrays<T>::slab_values, 0);
+      EXPECT_TRUE(came.emplace(slab.array, slab.first).second);
+      had.insert(ranks.rank());
+      values += std::ssize(slab.values);
+      wrong += bad;
+    });
+  }));
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(values, 2 * of.points[0] * of.points[1] * of.points[2]);
+  auto const slabs = static_cast<std::size_t>((values / 2 + RankArrays<T>::slab_values - 1) /
+                                              RankArrays<T>::slab_values);
+  EXPECT_EQ(came.size(), 2 * slabs);
+  if (owners == RankArrays<T>::Owners::first)
+    EXPECT_EQ(had, std::set{0});
+  else
+    EXPECT_GE(had.size(), 2U);
+}
+
+Case const cases[] = {{1, {1'200'007, 1, 1}, {1, 1, 3}}, {2, {1201, 1103, 1}, {1, 1, 2}},
+                      {2, {901, 2411, 1}, {1, 1, 5}},    {2, {2111, 1301, 1}, {1, 3, 2}},
+                      {3, {131, 103, 201}, {1, 1, 3}},   {3, {71, 173, 231}, {1, 3, 2}},
+                      {3, {233, 71, 173}, {3, 2, 2}},    {2, {9, 31, 1}, {1, 2, 2}},
+                      {3, {1501, 1203, 4}, {1, 2, 2}}};
+
+TEST(RankArrays, EachSlabIsSomewhereAsAWhole) {
+  for (Case const& of : cases) {
+    expect_slabs<double>(of, RankArrays<double>::Owners::all);
+    expect_slabs<double>(of, RankArrays<double>::Owners::first);
+  }
+  expect_slabs<float>(cases[3], RankArrays<float>::Owners::all);
+  expect_slabs<float>(cases[6], RankArrays<float>::Owners::first);
+}
+
+/// The others go on with their exchanges, and who has failed throws.
+TEST(RankArrays, WhatARankFailsInItsOwnThrows) {
+  Case const& of = cases[5];
+  EXPECT_TRUE(test::on_ranks(count_of(of), [&](Ranks& ranks) {
+    auto const plan = plan_of<double>(of).at_rank(ranks.rank());
+    RankArrays<double> arrays(Stream(Device::open(Backend::cpu)), plan, ranks);
+    auto const values = own_of<double>(plan, ranks.rank(), 0);
+    std::vector<std::span<double const>> const own = {values};
+    auto const look = [&] {
+      arrays.look(own, RankArrays<double>::Owners::all, [&](auto const&) {
+        if (ranks.rank() == 1) throw std::runtime_error("full");
+      });
+    };
+    if (ranks.rank() == 1)
+      EXPECT_THROW(look(), std::runtime_error);
+    else
+      EXPECT_NO_THROW(look());
+  }));
+}
+
+}  // namespace
+}  // namespace gridstride
