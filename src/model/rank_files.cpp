@@ -12,6 +12,7 @@
 #include "core/rank_failures.hpp"
 #include "core/rank_sums.hpp"
 #include "model/bricks.hpp"
+#include "model/out_of_core.hpp"
 
 namespace gridstride {
 
@@ -29,10 +30,11 @@ bool is_written_in_parts(config::RunConfig const& run, Backend backend) {
   auto const variant = run.kernels.find("reduce");
   bool const has_norms =
       std::ranges::all_of(run.diagnostics, [](auto const& entry) { return entry.kind == "norms"; });
-  bool const is_found_so =
-      run.diagnostics.empty() ||
-      (has_norms && backend == Backend::cpu &&
-       (variant == run.kernels.end() || variant->second == "auto" || variant->second == "threads"));
+  bool const finds_norms =
+      variant == run.kernels.end() || variant->second == "auto" || variant->second == "threads";
+  bool const is_found_so = backend == Backend::cpu
+                               ? has_norms && (run.diagnostics.empty() || finds_norms)
+                               : run.diagnostics.empty() && ranks_here(run) < run.ranks;
   return run.ranks > 1 && is_of_state && is_found_so &&
          std::ranges::all_of(run.output.every_nth_point, [](std::int64_t n) { return n == 1; });
 }

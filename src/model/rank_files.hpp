@@ -32,7 +32,8 @@ class NotFinite final : public NumericalError {
 
 /// Whether nothing but files looks at the whole of a run's fields, which ranks share: fields are written
 /// at all points, have one number at each and go through time themselves. Their norms are found by parts
-/// on the host, nothing else is.
+/// on the host, nothing else is. With GPUs only where ranks are on several machines: on one, steps go on
+/// while the first rank writes what it has gathered.
 bool is_written_in_parts(config::RunConfig const& run, Backend backend);
 
 /// What a rank takes of its host at most on the way to files, for arrays of so many bytes.

@@ -33,13 +33,16 @@ class Parts(Shared):
             self.assertEqual(self.contents("many", pattern), self.contents("one", pattern))
         self.assert_same("one/case.h5", "many/case.h5")
 
+    def start_many(self, count, *arguments):
+        return self.start_ranks(count, *arguments)
+
     def assert_files(self, config, counts, *options, way=EACH, precisions=("float64", "float32")):
         for precision in precisions:
             file = self.one({**config, "precision": precision})
             for count in counts:
                 with self.subTest(ranks=count, precision=precision, options=options):
-                    self.assert_as_one(self.start_ranks(count, "run", file, "--output", "many", "--quiet", "--overwrite",
-                                                        "--summary", "-", *options), way)
+                    self.assert_as_one(self.start_many(count, "run", file, "--output", "many", "--quiet", "--overwrite",
+                                                       "--summary", "-", *options), way)
 
 
 class OfTheHost(Parts):
@@ -136,9 +139,12 @@ class OfTheHost(Parts):
 
 
 class OnGpu(NeedsGpu, Parts):
-    """Where no diagnostics look at fields."""
+    """Where no diagnostics look at fields, of ranks that are as if they were on two machines."""
 
     DEVICE = "cuda"
+
+    def start_many(self, count, *arguments):
+        return self.start_on_machines([2 * rank // count for rank in range(count)], *arguments)
 
     def test_slabs(self):
         self.assert_files({**LARGE_2D, "diagnostics": []}, (2, 3))
@@ -151,8 +157,12 @@ class OnGpu(NeedsGpu, Parts):
     def test_several_fields(self):
         self.assert_files(pde(REACTION, checkpoint=CHECKPOINTS, diagnostics=[]), (2,))
 
-    def test_norms_are_of_the_whole(self):
-        self.assert_files(SMALL, (2,), way="^the first rank, of the whole grid")
+    def test_others_gather(self):
+        whole = "^the first rank, of the whole grid"
+        self.assert_files(SMALL, (2,), way=whole)
+        file = self.one({**SMALL, "diagnostics": []})
+        self.assert_as_one(self.start_ranks(2, "run", file, "--output", "many", "--quiet", "--overwrite", "--summary", "-"),
+                           whole)
 
 
 if __name__ == "__main__":
