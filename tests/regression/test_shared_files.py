@@ -138,6 +138,16 @@ class OfTheHost(Parts):
             self.assertNotEqual(process.returncode, DONE)
 
 
+    def test_a_start_that_is_not_finite(self):
+        """Is refused with the words of one process, also by who has no array of the whole."""
+        for more in ({}, {"verify": {"exact": {"u": "1"}}}):
+            file = self.write("case.yaml", heat(grid={"points": [17, 16]}, initial={"u": "1/(x - 0.5)"}, **more))
+            _, one = self.call("run", file, "--output", "one", "--quiet", code=support.BAD_INPUT)
+            process = self.start_ranks(3, "run", file, "--output", "many", "--quiet")
+            _, err = self.end_of(process, support.BAD_INPUT, "a start that is not finite")
+            self.assertIn(one.strip(), err)
+
+
 class OnGpu(NeedsGpu, Parts):
     """Where no diagnostics look at fields, of ranks that are as if they were on two machines."""
 
