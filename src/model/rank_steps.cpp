@@ -478,30 +478,6 @@ void RankSteps<T>::settle(std::function<void()> const& before_change) {
 }
 
 template <class T>
-void RankSteps<T>::with_own(std::span<T* const> arrays, UseOwn const& use) {
-  run(arrays, 0, {});
-  take_halos();
-  stream_.synchronize();
-  report_.seconds_steps += since_settled_.seconds();
-  std::vector<std::span<T const>> own;
-  for (auto const buffer : state_) own.push_back(planes_of(buffer, own_));
-  use(own);
-  since_settled_.restart();
-}
-
-template <class T>
-void RankSteps<T>::begin_with(std::span<T* const> arrays, Pass const& fill) {
-  take_halos();
-  halos_there_ = stepped_ = renewed_ = false;
-  forget();
-  std::ranges::copy(arrays, arrays_.begin());
-  auto window = window_of(held(), own_);
-  set_arrays(window, held());
-  fill(stream_, window);
-  stream_.synchronize();
-}
-
-template <class T>
 std::vector<NamedText> RankSteps<T>::texts() {
   std::vector<LinksAlong> links = {{plan_.shape.grid.dims - 1, &opened_}};
   if (plan_.slabs() == 1 && !strips_.empty()) links.clear();
