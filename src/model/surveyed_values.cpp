@@ -23,8 +23,10 @@ void SurveyedValues::save(std::string_view name, CheckpointSink& sink) const {
 
 void SurveyedValues::require_same(config::RunConfig const& run, config::FieldSource const& source,
                                   std::string_view name, CheckpointSource const& checkpoint) const {
-  if (!checksum_ || !checkpoint.contains(name)) return;
-  if (std::bit_cast<std::uint64_t>(checkpoint.get_integer(name)) == *checksum_) return;
+  // All ranks ask a checkpoint for the same, also those that have not looked into the file.
+  if (source.file.empty() || !checkpoint.contains(name)) return;
+  auto const stored = std::bit_cast<std::uint64_t>(checkpoint.get_integer(name));
+  if (checksum_.value_or(stored) == stored) return;
   throw ConfigError({run.problem(
       source.location, fmt::format("{} holds other values than when the checkpoint was made; start "
                                    "anew without it",

@@ -125,6 +125,30 @@ class Coefficients(Shared):
                              "absorbing": {"thickness": 9, "strength": 0.5}}), (5,))
 
 
+class Files(Shared):
+    """All ranks ask a checkpoint for what it has of files, which the first one alone has looked into."""
+
+    def test_others_go_on_with_coefficients_of_files(self):
+        values = [1 + 0.01 * (i * i % 89) for i in range(16 * 40)]
+        (self.directory / "a.raw").write_bytes(struct.pack(f"<{len(values)}d", *values))
+        file = {"file": "a.raw", "type": "float64", "shape": [40, 16]}
+        grid = {"points": [16, 40]}
+        for config in (wave(grid=grid, parameters={"speed": file, "order": 4}),
+                       heat(grid=grid, parameters={"diffusivity": file, "source": file}),
+                       heat(grid=grid, parameters={"diffusivity": file, "source": file},
+                            time={"end": 0.01, "scheme": "crank_nicolson", "step": 0.001}),
+                       advection("upwind", grid=grid, parameters={"velocity": {"x": file, "y": file}})):
+            name = self.write("case.yaml", config)
+            half = config["time"]["end"] / 2
+            for folder, ranks in (("one", (1, 1)), ("parts", (2, 3))):
+                for count, more in zip(ranks, (("--overwrite", "--set", f"time.end={half}",
+                                                "--set", "checkpoint.every.count=1"), ("--restart",))):
+                    arguments = ("run", name, "--output", folder, "--quiet", *more)
+                    self.call(*arguments) if count == 1 else self.on_ranks(count, *arguments)
+            with self.subTest(config=config):
+                self.assert_same("one/case.h5", "parts/case.h5")
+
+
 class Advection(Shared):
     def test_velocities_of_space(self):
         for scheme, count, sides in (("weno5", 8, {"x": "periodic", "y": {"dirichlet": "x"}}),
