@@ -96,8 +96,7 @@ void OwnPlaces::tell(std::vector<FilePlaces>& places) {
     auto const end = next + static_cast<std::ptrdiff_t>(one.stretches);
     targets_.push_back({one.place, nullptr});
     auto const file = take(one.file_size);
-    places.push_back(
-        {file, take(one.shown_size), one.device, one.inode, {next, end}, one.checked});
+    places.push_back({file, take(one.shown_size), one.device, one.inode, {next, end}, one.checked});
     next = end;
   }
 }
