@@ -37,9 +37,11 @@ def heat(dice):
     explicit = scheme in ("ftcs", "rk4")
     steps = dice.randint(4, 40 if explicit else 12)
     time = {"scheme": scheme, "end": end_of(steps, spacing(grid)**2 / (9 * dims) * (1 if explicit else 20))}
-    parameters = {"diffusivity": dice.choice((1, dice.number(0.2, 3), dice.positive(names)))}
+    parameters = {"diffusivity": dice.choice((1, dice.number(0.2, 3), dice.positive(names),
+                                              dice.array(files, "a", grid, 0.2, 3)))}
     if dice.chance(0.5):
-        parameters["source"] = dice.choice((dice.number(-1, 1), dice.smooth(names), dice.smooth(names + ["t"])))
+        parameters["source"] = dice.choice((dice.number(-1, 1), dice.smooth(names), dice.smooth(names + ["t"]),
+                                            dice.array(files, "f", grid)))
     if not explicit:
         time["step"] = end_of(1, time["end"] / steps)
         if scheme == "tr_bdf2" and dice.chance(0.4):
@@ -90,17 +92,17 @@ def wave(dice):
 
 
 def advection(dice):
-    grid = dice.grid(6)
+    grid, files = dice.grid(6), {}
     names = axes(grid)
     steps = dice.randint(4, 30)
     time = {"scheme": dice.choice(("weno5", "lax_wendroff", "upwind")), "end": end_of(steps, 0.1 * spacing(grid))}
-    kinds = (dice.number(-1, 1), dice.smooth(names), dice.smooth(names + ["t"]))
+    kinds = (dice.number(-1, 1), dice.smooth(names), dice.smooth(names + ["t"]), dice.array(files, "v", grid))
     velocity = {axis: dice.choice(kinds) for axis in dice.sample(names, dice.randint(1, len(names)))}
     config = config_in_time(dice, "advection", grid, time, steps, parameters={"velocity": velocity},
                             initial={"u": f"s*({dice.smooth(names)})"},
                             boundary=dice.sides(grid, (("dirichlet", True), ("outflow", False)),
                                                 dice.value_on_side(grid, dice.chance(0.4))))
-    return Case(config, {}, dice.parts(grid), [{"kernels": {"advect": "reference"}}],
+    return Case(config, files, dice.parts(grid), [{"kernels": {"advect": "reference"}}],
                 {"advect": ("naive", "streaming"), "evaluate": FORMULAS}, bound=rounding_of_steps(config, 8 * steps))
 
 
