@@ -2,16 +2,16 @@
 //
 // `reference` runs the program at every point in turn: the oracle.
 // `threads` shares pieces of rows (lines along x) among the threads. Each instruction runs over a
-// piece before the next one, in loops that the compiler vectorises; what is loaded inside the grid
-// is read where it lies. Points so near to the ends of a row that something beyond them is loaded
-// are pieces of their own. A value's place is taken again when nobody needs it any more, so that
-// what a piece works on stays in the cache.
+// piece before the next one, in loops that the compiler vectorises (pieces.hpp); what is loaded
+// inside the grid is read where it lies, and copied with what sides make of it where some of a piece
+// lies beyond. A value's place is taken again when nobody needs it any more, so that what a piece
+// works on stays in the cache.
 
 #include <algorithm>
-#include <utility>
 
 #include "kernels/support/parallel_for.hpp"
 #include "kernels/support/vector_widths.hpp"
+#include "kernels/system/pieces.hpp"
 #include "kernels/system/random.cuh"
 #include "kernels/system/rows.hpp"
 #include "kernels/system/slots.hpp"
@@ -22,7 +22,6 @@ namespace {
 
 using equations::Kind;
 using equations::Node;
-using expression::Operation;
 
 template <class T>
 T time_of(Step<T> const& step) {
@@ -148,126 +147,120 @@ void host_reference(Stream&, Step<T> const& step) {
 
 namespace {
 
-constexpr long long most_points = 256;  // of a piece
-
-/// result[i] = a[i] operation b[i], c[i].
-template <class T>
-GRIDSTRIDE_VECTOR_WIDTHS void apply_to_piece(Operation operation, T const* a, T const* b,
-                                             T const* c, T* result, long long points) {
-  switch (operation) {
-#define GRIDSTRIDE_LOOP(name)                                              \
-  case Operation::name: {                                                  \
-    _Pragma("omp simd") for (long long i = 0; i < points; ++i) result[i] = \
-        apply_in(Operation::name, a[i], b[i], c[i]);                       \
-    return;                                                                \
-  }
-    GRIDSTRIDE_LOOP(negate)
-    GRIDSTRIDE_LOOP(add)
-    GRIDSTRIDE_LOOP(subtract)
-    GRIDSTRIDE_LOOP(multiply)
-    GRIDSTRIDE_LOOP(divide)
-    GRIDSTRIDE_LOOP(less)
-    GRIDSTRIDE_LOOP(less_equal)
-    GRIDSTRIDE_LOOP(greater)
-    GRIDSTRIDE_LOOP(greater_equal)
-    GRIDSTRIDE_LOOP(equal)
-    GRIDSTRIDE_LOOP(not_equal)
-    GRIDSTRIDE_LOOP(select)
-    GRIDSTRIDE_LOOP(sqrt)
-    GRIDSTRIDE_LOOP(abs)
-    GRIDSTRIDE_LOOP(min)
-    GRIDSTRIDE_LOOP(max)
-#undef GRIDSTRIDE_LOOP
-    default:
-      for (long long i = 0; i < points; ++i) result[i] = apply_in(operation, a[i], b[i], c[i]);
-  }
-}
-
-/// What becomes of a piece of results, as `finished` at each point.
-template <class T>
+/// What becomes of a piece of results, as `finished` has it.
+template <bool mixes_in, int addends, class T>
 GRIDSTRIDE_VECTOR_WIDTHS void finish_piece(Step<T> const& step, std::size_t r, T const* L,
-                                           long long place, long long points, T* change) {
+                                           long long place, long long points) {
   Output<T> const& output = step.outputs[r];
   T* const out = output.values + place;
-  if (!step.is_stage) {
-    std::copy_n(L, points, out);
-    return;
-  }
   T const* const base = output.base + place;
   T const* const in = step.inputs[r].values + place;
   T const factor = static_cast<T>(step.factor), in_weight = static_cast<T>(step.in_weight);
-#pragma omp simd
-  for (long long i = 0; i < points; ++i) change[i] = factor * L[i];
-  if (step.in_weight != 0)
-#pragma omp simd
-    for (long long i = 0; i < points; ++i) change[i] = change[i] + in_weight * (in[i] - base[i]);
-  for (std::size_t n = 0; n < step.addend_weights.size(); ++n) {
-    T const* const addend = output.addends[n] + place;
-    T const weight = static_cast<T>(step.addend_weights[n]);
-#pragma omp simd
-    for (long long i = 0; i < points; ++i) change[i] = change[i] + weight * (addend[i] - base[i]);
+  T const* addend[2] = {base, base};
+  T weight[2] = {};
+  for (std::size_t n = 0; n < addends; ++n) {
+    addend[n] = output.addends[n] + place;
+    weight[n] = static_cast<T>(step.addend_weights[n]);
   }
 #pragma omp simd
-  for (long long i = 0; i < points; ++i) out[i] = base[i] + change[i];
+  for (long long i = 0; i < points; ++i) {
+    T change = factor * L[i];
+    if constexpr (mixes_in) change = change + in_weight * (in[i] - base[i]);
+    if constexpr (addends > 0) change = change + weight[0] * (addend[0][i] - base[i]);
+    if constexpr (addends > 1) change = change + weight[1] * (addend[1][i] - base[i]);
+    out[i] = base[i] + change;
+  }
 }
 
-Slots slots_of(StencilProgram const& program) {
-  std::vector<SlotValue> values;
-  for (Node const& node : program.code) values.push_back({node.operands, is_lasting(node)});
-  return {values, program.results};
+template <class T>
+void finish_piece(Step<T> const& step, std::size_t r, T const* L, long long place,
+                  long long points) {
+  static_assert(max_addends == 2);
+  if (!step.is_stage) {
+    std::copy_n(L, points, step.outputs[r].values + place);
+    return;
+  }
+  bool const mixes_in = step.in_weight != 0;
+  switch (step.addend_weights.size()) {
+    case 0:
+      return mixes_in ? finish_piece<true, 0>(step, r, L, place, points)
+                      : finish_piece<false, 0>(step, r, L, place, points);
+    case 1:
+      return mixes_in ? finish_piece<true, 1>(step, r, L, place, points)
+                      : finish_piece<false, 1>(step, r, L, place, points);
+    default:
+      return mixes_in ? finish_piece<true, 2>(step, r, L, place, points)
+                      : finish_piece<false, 2>(step, r, L, place, points);
+  }
 }
 
 /// Runs the program over pieces of rows; each thread has its own.
 template <class T>
 class PieceRunner {
  public:
-  PieceRunner(Step<T> const& step, Slots const& slots)
+  static constexpr long long most_points = 2048 / sizeof(T);  // of a piece
+
+  PieceRunner(Step<T> const& step, PieceProgram const& program)
       : step_(step),
-        slots_(slots),
+        program_(program),
         extents_(step.grid),
-        values_(static_cast<std::size_t>((slots.count + 1) * most_points)),
-        place_of_(step.program->code.size()) {
-    for (std::size_t n = 0; n < place_of_.size(); ++n) {
-      Node const& node = step.program->code[n];
-      place_of_[n] = slot(slots_.of_value[n]);
-      if (is_lasting(node))
-        std::fill_n(slot(slots_.of_value[n]), most_points, lasting_value(step, node));
+        values_(static_cast<std::size_t>(program.places * stride)),
+        lies_at_(program.code.size()) {
+    for (std::size_t n = 0; n < program.code.size(); ++n) {
+      PieceInstruction const& in = program.code[n];
+      T* const target = values_.data() + in.target * stride;
+      lies_at_[n] = target;
+      if (in.lasts)
+        std::fill_n(target, most_points, lasting_value(step, in.node));
+      else
+        work_.push_back({in.loop < 0 ? nullptr : piece_loop<T>(in.loop), operand(in, 0),
+                         operand(in, 1), operand(in, 2), target, n});
     }
   }
 
   /// `points` points from (i, j, k) on along x.
   void run(long long i, long long j, long long k, long long points) {
-    auto const& code = step_.program->code;
-    for (std::size_t n = 0; n < code.size(); ++n) {
-      Node const& node = code[n];
-      T* const target = slot(slots_.of_value[n]);
-      if (node.kind == Kind::operation) {
-        T const* const a = operand(node, 0);
-        T const* const b = node.operands[1] < 0 ? a : operand(node, 1);
-        T const* const c = node.operands[2] < 0 ? a : operand(node, 2);
-        apply_to_piece(node.operation, a, b, c, target, points);
-      } else if (node.kind == Kind::unknown) {
-        place_of_[n] = load(node, i, j, k, points, target);
-      } else if (node.kind == Kind::coordinate) {
-        along_axis(node.index, node, i, j, k, points, target,
-                   [&](long long at) { return coordinate(step_, node.index, at); });
-      } else if (node.kind == Kind::on_side) {
-        along_axis(node.index / 2, node, i, j, k, points, target,
-                   [&](long long at) { return on_side(step_, node, at); });
-      } else if (is_random(node.kind)) {
-        for (long long m = 0; m < points; ++m) target[m] = random(step_, node, i + m, j, k);
-      }
-    }
+    for (Work const& work : work_)
+      if (work.loop != nullptr)
+        work.loop(*work.a, *work.b, *work.c, work.target, points);
+      else
+        lies_at_[work.number] =
+            begin(program_.code[work.number].node, i, j, k, points, work.target);
     finish(i, j, k, points);
   }
 
  private:
-  T* slot(int number) { return values_.data() + number * most_points; }
-  T const* operand(Node const& node, std::size_t i) const {
-    return place_of_[static_cast<std::size_t>(node.operands[i])];
+  /// From a value's place to the next one: no part of a page, so that caches tell them apart.
+  static constexpr long long stride = most_points + 64 / static_cast<long long>(sizeof(T));
+
+  /// An instruction, and where its operands lie.
+  struct Work {
+    PieceLoop<T> loop;  // null of what is no operation
+    T const *const *a, *const *b, *const *c;
+    T* target;
+    std::size_t number;
+  };
+
+  T const* const* operand(PieceInstruction const& in, std::size_t i) const {
+    return &lies_at_[static_cast<std::size_t>(in.operands[i])];
   }
 
-  /// Where the values lie, which are gathered at `target` if they lie beyond a side.
+  /// Where the values of a node that is no operation lie: at `target`, or in an array.
+  T const* begin(Node const& node, long long i, long long j, long long k, long long points,
+                 T* target) const {
+    if (node.kind == Kind::unknown) return load(node, i, j, k, points, target);
+    if (node.kind == Kind::coordinate)
+      along_axis(node.index, node, i, j, k, points, target,
+                 [&](long long at) { return coordinate(step_, node.index, at); });
+    else if (node.kind == Kind::on_side)
+      along_axis(node.index / 2, node, i, j, k, points, target,
+                 [&](long long at) { return on_side(step_, node, at); });
+    else
+      for (long long m = 0; m < points; ++m) target[m] = random(step_, node, i + m, j, k);
+    return target;
+  }
+
+  /// Where the values lie, which are gathered at `target` if some lie beyond a side.
   T const* load(Node const& node, long long i, long long j, long long k, long long points,
                 T* target) const {
     auto const& input = step_.inputs[static_cast<std::size_t>(node.index)];
@@ -280,9 +273,16 @@ class PieceRunner {
       return at < 0 ? at + n : at >= n ? at - n : at;
     };
     long long const row = wrapped(1, y), plane = wrapped(2, z);
-    if (x >= 0 && x + points <= nx && row >= 0 && row < ny && plane >= 0 && plane < nz)
-      return input.values + x + nx * (row + ny * plane);
-    for (long long n = 0; n < points; ++n)
+    bool const is_row = row >= 0 && row < ny && plane >= 0 && plane < nz;
+    T const* const values = input.values + nx * (row + ny * plane);
+    if (is_row && x >= 0 && x + points <= nx) return values + x;
+    // Those of a row that lie inside, and around them what sides make.
+    long long const first = is_row ? std::clamp(-x, 0LL, points) : points;
+    long long const last = is_row ? std::clamp(nx - x, first, points) : points;
+    for (long long n = 0; n < first; ++n)
+      target[n] = value_at<3>(input, extents_.points, x + n, y, z);
+    std::copy(values + x + first, values + x + last, target + first);
+    for (long long n = last; n < points; ++n)
       target[n] = value_at<3>(input, extents_.points, x + n, y, z);
     return target;
   }
@@ -300,37 +300,26 @@ class PieceRunner {
 
   void finish(long long i, long long j, long long k, long long points) {
     auto const [nx, ny, nz] = extents_.points;
-    bool const ends = i == 0 || i + points == nx;
-    bool const on_side = j == 0 || j == ny - 1 || k == 0 || k == nz - 1;
+    int const dims = step_.grid.dims;
+    bool const on_side =
+        (dims > 1 && (j == 0 || j == ny - 1)) || (dims > 2 && (k == 0 || k == nz - 1));
     for (std::size_t r = 0; r < step_.outputs.size(); ++r) {
-      finish_piece(step_, r, place_of_[static_cast<std::size_t>(step_.program->results[r])],
-                   i + nx * (j + ny * k), points, slot(slots_.count));
-      if (!step_.is_stage || !(ends || on_side)) continue;
-      for (long long n = 0; n < points; ++n)
-        if (on_side || i + n == 0 || i + n == nx - 1) hold(step_, extents_, r, i + n, j, k);
+      finish_piece(step_, r, lies_at_[static_cast<std::size_t>(program_.results[r])],
+                   i + nx * (j + ny * k), points);
+      if (!step_.is_stage) continue;
+      for (long long n = 0; n < (on_side ? points : 0); ++n) hold(step_, extents_, r, i + n, j, k);
+      if (i == 0) hold(step_, extents_, r, 0, j, k);
+      if (i + points == nx) hold(step_, extents_, r, nx - 1, j, k);
     }
   }
 
   Step<T> const& step_;
-  Slots const& slots_;
+  PieceProgram const& program_;
   Extents extents_;
   std::vector<T> values_;
-  std::vector<T const*> place_of_;  // of each value
+  std::vector<T const*> lies_at_;  // of each instruction, what comes of it
+  std::vector<Work> work_;         // of all but what lasts
 };
-
-/// The pieces of a row: where each begins, and how many points it has.
-std::vector<std::pair<long long, long long>> pieces_of(long long nx, long long reach) {
-  std::vector<std::pair<long long, long long>> pieces;
-  auto const add = [&](long long first, long long last) {
-    for (; first < last; first += most_points)
-      pieces.emplace_back(first, std::min(most_points, last - first));
-  };
-  long long const near = 2 * reach < nx ? reach : nx;
-  add(0, near);
-  add(near, std::max(near, nx - reach));
-  add(std::max(near, nx - reach), nx);
-  return pieces;
-}
 
 }  // namespace
 
@@ -338,19 +327,18 @@ template <class T>
 void host_threads(Stream&, Step<T> const& step) {
   Extents const extents(step.grid);
   auto const [nx, ny, nz] = extents.points;
-  Slots const slots = slots_of(*step.program);
-  auto const pieces = pieces_of(nx, step.program->reach[0]);
-  long long const per_row = std::ssize(pieces), all = per_row * ny * nz;
+  PieceProgram const& program = *step.prepared->pieces;
+  constexpr long long most_points = PieceRunner<T>::most_points;
+  long long const per_row = (nx + most_points - 1) / most_points, all = per_row * ny * nz;
   long long const together = std::clamp(all / (8LL * gridstride::host_threads()), 1LL, 64LL);
   long long const length = static_cast<long long>(step.program->code.size());
   parallel_for((all + together - 1) / together, together * (nx / per_row + 1) * length,
-               [&, ny = ny](std::int64_t item) {
-                 PieceRunner<T> runner(step, slots);
+               [&, nx = nx, ny = ny](std::int64_t item) {
+                 PieceRunner<T> runner(step, program);
                  long long const end = std::min(all, (item + 1) * together);
                  for (long long p = item * together; p < end; ++p) {
-                   auto const [first, points] = pieces[static_cast<std::size_t>(p % per_row)];
-                   long long const row = p / per_row;
-                   runner.run(first, row % ny, row / ny, points);
+                   long long const row = p / per_row, first = p % per_row * most_points;
+                   runner.run(first, row % ny, row / ny, std::min(most_points, nx - first));
                  }
                });
 }

@@ -7,6 +7,7 @@
 
 #include "kernels/support/parallel_for.hpp"
 #include "kernels/system/interpreter.hpp"
+#include "kernels/system/pieces.hpp"
 #include "kernels/system/rows.hpp"
 
 namespace gridstride::system {
@@ -109,6 +110,8 @@ Prepared prepared_for(Device const& device, Step<T> const& step, std::string_vie
       result.fallback =
           fmt::format("system: {} gave way to interpreter ({})", wanted, missing.what());
     }
+  if (result.variant == "threads")
+    result.pieces = std::make_shared<PieceProgram const>(*step.program);
   if (result.variant == "interpreter") result.code = interpreter_code(device, *step.program);
   return result;
 }

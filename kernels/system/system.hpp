@@ -43,6 +43,7 @@ struct Piece {
 };
 
 struct InterpreterCode;
+struct PieceProgram;
 
 /// A program made ready for a device by a row that runs it. Copies share what is in it.
 struct Prepared {
@@ -50,6 +51,7 @@ struct Prepared {
   std::string_view variant = {};  ///< the row that runs it; empty: nothing is ready yet
   std::shared_ptr<RuntimeModule const> module = {};  ///< of rows that are compiled for a GPU
   std::shared_ptr<InterpreterCode const> code = {};  ///< of `interpreter`
+  std::shared_ptr<PieceProgram const> pieces = {};   ///< of `threads`
   /// Why it is not the row that was meant, as "system: points gave way to interpreter (...)"; empty
   /// where it is.
   std::string fallback = {};
