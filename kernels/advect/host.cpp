@@ -46,17 +46,17 @@ namespace {
 constexpr int piece = 256;  // points of a row that are computed at a time
 
 /// The lower faces along an axis of `count` points from `start` on: the value of u there, or the
-/// flux where the velocity is a field.
-template <Scheme scheme, bool variable, class T>
+/// flux where the velocity is a field. `along`: whether its part along the axis is one.
+template <Scheme scheme, bool variable, bool along, class T>
 [[gnu::flatten]] GRIDSTRIDE_VECTOR_WIDTHS void lower_faces(AdvectionArguments<T> const& a, int axis,
                                                            long long start, long long count,
                                                            T* faces) {
   long long const s = whole_lines(a).stride[axis];
   T const* const u = a.in + start;
-  T const* const velocity = variable && a.velocity[axis] ? a.velocity[axis] + start : nullptr;
+  T const* const velocity = along ? a.velocity[axis] + start : nullptr;
   T const weight = a.weight[axis];
   [[maybe_unused]] auto const c = [=](long long i) {
-    return velocity ? weight * velocity[i] : weight;
+    return along ? weight * velocity[i] : weight;
   };
   if constexpr (scheme == Scheme::upwind && variable) {
 #pragma omp simd
@@ -81,6 +81,15 @@ template <Scheme scheme, bool variable, class T>
     for (long long i = 0; i < count; ++i)
       faces[i] = weno_face(first[i], second[i], third[i], fourth[i], fifth[i]);
   }
+}
+
+template <Scheme scheme, bool variable, class T>
+void lower_faces(AdvectionArguments<T> const& a, int axis, long long start, long long count,
+                 T* faces) {
+  if constexpr (variable)
+    if (a.velocity[axis] != nullptr)
+      return lower_faces<scheme, variable, true>(a, axis, start, count, faces);
+  lower_faces<scheme, variable, false>(a, axis, start, count, faces);
 }
 
 /// Adds what passes through the faces along an axis to the changes of the `count` points between.
@@ -120,16 +129,16 @@ void inner_piece(AdvectionArguments<T> const& a, long long first, long long coun
 
 /// One sweep of Lax-Wendroff over a piece, from the values below, at and above its points along the
 /// axis.
-template <bool variable, class T>
+template <bool variable, bool along, class T>
 [[gnu::flatten]] GRIDSTRIDE_VECTOR_WIDTHS void sweep(AdvectionArguments<T> const& a, int axis,
                                                      long long first, long long count,
                                                      T const* below, T const* here, T const* above,
                                                      T* result) {
   long long const s = whole_lines(a).stride[axis];
-  T const* const velocity = variable && a.velocity[axis] ? a.velocity[axis] + first : nullptr;
+  T const* const velocity = along ? a.velocity[axis] + first : nullptr;
   T const weight = a.weight[axis];
   // Beside a field, a constant velocity goes by fluxes too, as it does near the ends of lines.
-  auto const c = [=](long long i) { return velocity ? weight * velocity[i] : weight; };
+  auto const c = [=](long long i) { return along ? weight * velocity[i] : weight; };
   if constexpr (variable) {
 #pragma omp simd
     for (long long i = 0; i < count; ++i)
@@ -161,7 +170,10 @@ void swept_piece(AdvectionArguments<T> const& a, long long first, long long coun
       source[row] = rows[row];
     }
   }
-  sweep<variable>(a, axis, first, count, source[0], source[1], source[2], result);
+  if (variable && a.velocity[axis] != nullptr)
+    sweep<variable, true>(a, axis, first, count, source[0], source[1], source[2], result);
+  else
+    sweep<variable, false>(a, axis, first, count, source[0], source[1], source[2], result);
 }
 
 /// A row whose points, but for those at its ends, lie inside.
