@@ -1,8 +1,10 @@
 // Cycles on the host: what steps.hpp has for each point, line by line. Lines are shared among
-// threads, which changes no bit: a step writes what it does not read.
+// threads, which changes no bit: a step writes what it does not read. Relaxation and residuals of
+// `threads` go by vectors (host_rows.hpp).
 
 #include <vector>
 
+#include "kernels/multigrid/host_rows.hpp"
 #include "kernels/multigrid/rows.hpp"
 #include "kernels/support/parallel_for.hpp"
 
@@ -25,6 +27,20 @@ void call(Step const& step, bool threads) {
   for_each_line(step, threads, [&](std::int64_t, int j, int k, int width) {
     for (int i = 0; i < width; ++i) step(i, j, k);
   });
+}
+
+/// Where threads share them, rows go by vectors.
+template <class S>
+void call(Relax<S> const& step, bool threads) {
+  if (!threads) return call<Relax<S>>(step, false);
+  ColourRows<S> const rows(step.level);
+  for_each_line(step, true, [&](std::int64_t, int j, int k, int) { relax_row(step, rows, j, k); });
+}
+template <class S>
+void call(KeepResidual<S> const& step, bool threads) {
+  if (!threads || step.level.has_seam()) return call<KeepResidual<S>>(step, threads);
+  ColourRows<S> const rows(step.level);
+  for_each_line(step, true, [&](std::int64_t, int j, int k, int) { keep_row(step, rows, j, k); });
 }
 
 }  // namespace

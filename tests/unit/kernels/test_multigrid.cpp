@@ -135,7 +135,10 @@ TEST(Multigrid, FewCyclesAreEnough) {
 TEST(Multigrid, TheSameBits) {
   Stream stream(Device::open(Backend::cpu));
   for (Cycle const cycle : {Cycle::v, Cycle::w, Cycle::full})
-    for (Trial const& trial : {Trial{{90, 71}, "ppnd"}, Trial{{33, 30, 31}, "pppppp", 1, 5}}) {
+    for (Trial const& trial :
+         {Trial{{90, 71}, "ppnd"}, Trial{{33, 30, 31}, "pppppp", 1, 5}, Trial{{73}, "dn", 1, 7},
+          Trial{{64, 37}, "dnpp", 1, 50, 3}, Trial{{3, 40, 30}, "ddnnpp", 3},
+          Trial{{32, 19, 25}, "ppdnnd", 2, 1e3}, Trial{{35, 12, 30}, "nnppdd", 1, 1, 1e3}}) {
       Options options;
       options.cycle = cycle;
       auto const first = cycles_for(stream, trial, options, "reference");
