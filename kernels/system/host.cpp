@@ -5,7 +5,8 @@
 // piece before the next one, in loops that the compiler vectorises (pieces.hpp); what is loaded
 // inside the grid is read where it lies, and copied with what sides make of it where some of a piece
 // lies beyond. A value's place is taken again when nobody needs it any more, so that what a piece
-// works on stays in the cache.
+// works on stays in the cache. Pieces follow each other from row to row, so that what differs along x
+// alone is found for the first of them; what is the same all along a row is found once for each.
 
 #include <algorithm>
 
@@ -210,22 +211,29 @@ class PieceRunner {
       PieceInstruction const& in = program.code[n];
       T* const target = values_.data() + in.target * stride;
       lies_at_[n] = target;
-      if (in.lasts)
+      if (is_lasting(in.node))
         std::fill_n(target, most_points, lasting_value(step, in.node));
       else
         work_.push_back({in.loop < 0 ? nullptr : piece_loop<T>(in.loop), operand(in, 0),
-                         operand(in, 1), operand(in, 2), target, n});
+                         operand(in, 1), operand(in, 2), target, n, in.varies});
     }
   }
 
   /// `points` points from (i, j, k) on along x.
   void run(long long i, long long j, long long k, long long points) {
-    for (Work const& work : work_)
+    bool const is_beside = i == first_ && points == points_;
+    first_ = i;
+    points_ = points;
+    for (Work const& work : work_) {
+      if (is_beside && work.varies <= Varies::along_rows) continue;
+      long long const own =
+          work.varies == Varies::everywhere || work.varies == Varies::along_rows ? points : 1;
       if (work.loop != nullptr)
-        work.loop(*work.a, *work.b, *work.c, work.target, points);
+        work.loop(*work.a, *work.b, *work.c, work.target, own);
       else
-        lies_at_[work.number] =
-            begin(program_.code[work.number].node, i, j, k, points, work.target);
+        lies_at_[work.number] = begin(program_.code[work.number].node, i, j, k, own, work.target);
+      if (own < points) std::fill_n(work.target + own, points - own, *work.target);
+    }
     finish(i, j, k, points);
   }
 
@@ -239,6 +247,7 @@ class PieceRunner {
     T const *const *a, *const *b, *const *c;
     T* target;
     std::size_t number;
+    Varies varies;
   };
 
   T const* const* operand(PieceInstruction const& in, std::size_t i) const {
@@ -317,8 +326,9 @@ class PieceRunner {
   PieceProgram const& program_;
   Extents extents_;
   std::vector<T> values_;
-  std::vector<T const*> lies_at_;  // of each instruction, what comes of it
-  std::vector<Work> work_;         // of all but what lasts
+  std::vector<T const*> lies_at_;      // of each instruction, what comes of it
+  std::vector<Work> work_;             // of all but numbers
+  long long first_ = -1, points_ = 0;  // of the last piece
 };
 
 }  // namespace
@@ -329,7 +339,8 @@ void host_threads(Stream&, Step<T> const& step) {
   auto const [nx, ny, nz] = extents.points;
   PieceProgram const& program = *step.prepared->pieces;
   constexpr long long most_points = PieceRunner<T>::most_points;
-  long long const per_row = (nx + most_points - 1) / most_points, all = per_row * ny * nz;
+  long long const rows = ny * nz, per_row = (nx + most_points - 1) / most_points;
+  long long const all = per_row * rows;
   long long const together = std::clamp(all / (8LL * gridstride::host_threads()), 1LL, 64LL);
   long long const length = static_cast<long long>(step.program->code.size());
   parallel_for((all + together - 1) / together, together * (nx / per_row + 1) * length,
@@ -337,7 +348,7 @@ void host_threads(Stream&, Step<T> const& step) {
                  PieceRunner<T> runner(step, program);
                  long long const end = std::min(all, (item + 1) * together);
                  for (long long p = item * together; p < end; ++p) {
-                   long long const row = p / per_row, first = p % per_row * most_points;
+                   long long const row = p % rows, first = p / rows * most_points;
                    runner.run(first, row % ny, row / ny, std::min(most_points, nx - first));
                  }
                });

@@ -118,6 +118,28 @@ std::vector<int> parts_of(StencilProgram const& program) {
   return parts;
 }
 
+/// Where the values of a program differ.
+std::vector<Varies> variations_of(StencilProgram const& program) {
+  std::vector<int> axes(program.code.size(), 0);  // a bit for each that a value differs along
+  std::vector<Varies> result;
+  for (std::size_t n = 0; n < program.code.size(); ++n) {
+    Node const& node = program.code[n];
+    if (node.kind == Kind::coordinate)
+      axes[n] = 1 << node.index;
+    else if (node.kind == Kind::on_side)
+      axes[n] = 1 << node.index / 2;
+    else if (node.kind != Kind::operation && !is_lasting(node))
+      axes[n] = 7;
+    for (std::int32_t const operand : node.operands)
+      if (operand >= 0) axes[n] |= axes[static_cast<std::size_t>(operand)];
+    result.push_back(axes[n] == 0         ? Varies::nowhere
+                     : axes[n] == 1       ? Varies::along_rows
+                     : (axes[n] & 1) == 0 ? Varies::across_rows
+                                          : Varies::everywhere);
+  }
+  return result;
+}
+
 /// Whether it is v², as v·v has the same bits.
 bool is_square(StencilProgram const& program, Node const& node) {
   if (node.kind != Kind::operation || node.operation != Operation::power) return false;
@@ -137,6 +159,7 @@ template PieceLoop<double> piece_loop(int);
 
 PieceProgram::PieceProgram(StencilProgram const& program) {
   auto const parts = parts_of(program);
+  auto const variations = variations_of(program);
   std::vector<char> stands_in(program.code.size(), 0);
   std::vector<SlotValue> values;
   std::vector<std::int32_t> number(program.code.size(), -1);
@@ -147,7 +170,7 @@ PieceProgram::PieceProgram(StencilProgram const& program) {
   for (std::size_t n = 0; n < program.code.size(); ++n) {
     if (stands_in[n] != 0) continue;
     Node const& node = program.code[n];
-    PieceInstruction in = {.node = node, .operands = node.operands, .lasts = is_lasting(node)};
+    PieceInstruction in = {.node = node, .operands = node.operands, .varies = variations[n]};
     if (node.kind == Kind::operation) in.loop = static_cast<int>(node.operation);
     if (is_square(program, node)) {
       in.loop = static_cast<int>(Operation::multiply);
@@ -163,7 +186,8 @@ PieceProgram::PieceProgram(StencilProgram const& program) {
     for (auto& operand : in.operands)
       if (operand >= 0) operand = number[static_cast<std::size_t>(operand)];
     number[n] = static_cast<std::int32_t>(code.size());
-    values.push_back({in.operands, in.lasts});
+    // What differs along rows alone is kept from row to row.
+    values.push_back({in.operands, in.varies <= Varies::along_rows});
     for (auto& operand : in.operands)
       if (operand < 0) operand = std::max(in.operands[0], 0);
     code.push_back(in);

@@ -17,6 +17,9 @@ using PieceLoop = void (*)(T const* a, T const* b, T const* c, T* result, long l
 template <class T>
 PieceLoop<T> piece_loop(int number);
 
+/// Where what comes of an instruction differs: nowhere, along rows alone, from row to row alone.
+enum class Varies { nowhere, along_rows, across_rows, everywhere };
+
 /// A node of the program; a sum, difference, product or quotient may have another one in it, so that
 /// what comes of that need not be stored.
 struct PieceInstruction {
@@ -25,7 +28,7 @@ struct PieceInstruction {
       {};                   ///< places of values; what a loop does not need is operand 0
   std::int32_t loop = -1;   ///< of operations
   std::int32_t target = 0;  ///< the place of what comes of it
-  bool lasts = false;       ///< whether that is the same at all points
+  Varies varies = Varies::everywhere;
 };
 
 struct PieceProgram {

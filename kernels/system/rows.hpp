@@ -79,6 +79,9 @@ struct FaceCopy {
                      line / counts[1] * strides[2]];
   }
 };
+/// u = g at the points of sides where it is given.
+template <class T>
+void host_impose_sides(Grid const& grid, Sides<T> const& sides, T* values);
 template <class T>
 void cuda_copy_face(Stream&, FaceCopy<T> const& copy);
 template <class T>

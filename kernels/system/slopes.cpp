@@ -6,6 +6,8 @@
 
 #include "equations/terms.hpp"
 #include "kernels/support/parallel_for.hpp"
+#include "kernels/support/vector_widths.hpp"
+#include "kernels/system/rows.hpp"
 #include "kernels/system/slope_rows.hpp"
 
 namespace gridstride::system {
@@ -14,7 +16,8 @@ static_assert(most_taken == 2 * equations::max_components);
 
 namespace {
 
-constexpr std::int64_t piece = 4096;  // points that are worth handing to a thread
+constexpr std::int64_t piece = 4096;    // points that are worth handing to a thread
+constexpr std::int64_t in_cache = 512;  // points whose changes are found at a time
 
 template <class T>
 void check(std::span<Slopes<T> const> components, std::span<double const> weights,
@@ -32,12 +35,29 @@ void check(std::span<Slopes<T> const> components, std::span<double const> weight
   }
 }
 
-/// dt·Σ weight·slope at a point.
+/// dt·Σ weight·slope at `count` points from `first` on.
 template <class T>
-T change_at(Slopes<T> const& one, std::span<T const> weights, T step, std::int64_t i) {
-  T sum = 0;
-  for (std::size_t s = 0; s < weights.size(); ++s) sum = sum + weights[s] * one.slopes[s][i];
-  return step * sum;
+GRIDSTRIDE_VECTOR_WIDTHS void find_changes(Slopes<T> const& one, std::span<T const> weights, T step,
+                                           std::int64_t first, std::int64_t count, T* changes) {
+  std::fill_n(changes, count, T{0});
+  for (std::size_t s = 0; s < weights.size(); ++s) {
+    T const weight = weights[s];
+    T const* const slope = one.slopes[s] + first;
+#pragma omp simd
+    for (std::int64_t i = 0; i < count; ++i) changes[i] = changes[i] + weight * slope[i];
+  }
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) changes[i] = step * changes[i];
+}
+
+/// value = state + changes
+template <class T>
+GRIDSTRIDE_VECTOR_WIDTHS void add_changes(Slopes<T> const& one, std::int64_t first,
+                                          std::int64_t count, T const* changes) {
+  T const* const state = one.state + first;
+  T* const value = one.value + first;
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) value[i] = state[i] + changes[i];
 }
 
 template <class T>
@@ -47,13 +67,13 @@ std::vector<T> rounded(std::span<double const> weights) {
   return result;
 }
 
-/// What a side gives at a point of the grid, if one does.
+/// Whether a side gives a value at a point of the grid.
 template <class T>
-Held held_at(Slopes<T> const& one, GridPoints const& grid, long long i, long long (&at)[3]) {
-  at[0] = i % grid.points[0];
-  at[1] = i / grid.points[0] % grid.points[1];
-  at[2] = i / (grid.points[0] * grid.points[1]);
-  return held_by<T>(one.sides, grid.dims, grid.points, at[0], at[1], at[2]);
+bool is_held(Slopes<T> const& one, GridPoints const& grid, std::int64_t i) {
+  long long const line = i / grid.points[0];
+  return held_by<T>(one.sides, grid.dims, grid.points, i % grid.points[0], line % grid.points[1],
+                    line / grid.points[1])
+             .axis < 3;
 }
 
 /// Calls `body(first, last)` for pieces of `size` points.
@@ -82,19 +102,16 @@ void combine([[maybe_unused]] Stream& stream, Grid const& grid,
   if (clock->step_size == 0) return;
   auto const step = static_cast<T>(clock->step_size);
   auto const factors = rounded<T>(weights);
-  GridPoints const points(grid);
   for (Slopes<T> const& one : components) {
-    bool const given = is_given(one.sides, grid.dims);
     for_pieces(grid.size(), 2 * std::ssize(weights), [&](std::int64_t first, std::int64_t last) {
-      for (std::int64_t i = first; i < last; ++i)
-        one.value[i] = one.state[i] + change_at<T>(one, factors, step, i);
-      for (std::int64_t i = first; given && i < last; ++i) {
-        long long at[3];
-        Held const held = held_at(one, points, i, at);
-        if (held.axis < 3)
-          one.value[i] = held_value<T>(one.sides, points.points, held, at[0], at[1], at[2]);
+      T changes[in_cache];
+      for (; first < last; first += in_cache) {
+        std::int64_t const count = std::min(in_cache, last - first);
+        find_changes<T>(one, factors, step, first, count, changes);
+        add_changes(one, first, count, changes);
       }
     });
+    if (is_given(one.sides, grid.dims)) host_impose_sides(grid, one.sides, one.value);
   }
 }
 
@@ -126,12 +143,14 @@ void worst_error([[maybe_unused]] Stream& stream, Grid const& grid,
     bool const given = is_given(one.sides, grid.dims);
     WorstError worst;
     std::int64_t const first = part % of_component * length;
+    T changes[in_cache];
     for (std::int64_t i = first; i < std::min(grid.size(), first + length); ++i) {
+      std::int64_t const nth = (i - first) % in_cache;
+      if (nth == 0)
+        find_changes<T>(one, factors, step, i, std::min(in_cache, grid.size() - i), changes);
       long long const place = places.of(i);
       if (place < 0) continue;
-      long long at[3];
-      bool const held = given && held_at(one, points, i, at).axis < 3;
-      T const error = held ? T(0) : change_at<T>(one, factors, step, i);
+      T const error = given && is_held(one, points, i) ? T(0) : changes[nth];
       double const scaled =
           scaled_error(static_cast<double>(error), static_cast<double>(one.state[i]),
                        static_cast<double>(one.value[i]), scale.relative, scale.absolute);

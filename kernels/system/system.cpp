@@ -158,20 +158,30 @@ Side<T> side_of(SideKind kind, double spacing, T const* g, T const* a, bool is_a
 }
 
 template <class T>
+void host_impose_sides(Grid const& grid, Sides<T> const& sides, T* values) {
+  Extents const extents(grid);
+  auto const [nx, ny, nz] = extents.points;
+  parallel_for(ny * nz, 8, [&, nx = nx, ny = ny, nz = nz](std::int64_t line) {
+    long long const j = line % ny, k = line / ny;
+    auto const impose = [&](long long i) {
+      auto const held = held_by<T>(sides, grid.dims, extents.points, i, j, k);
+      if (held.axis < 3)
+        values[line * nx + i] = held_value<T>(sides, extents.points, held, i, j, k);
+    };
+    bool const on_side =
+        (grid.dims > 1 && (j == 0 || j == ny - 1)) || (grid.dims > 2 && (k == 0 || k == nz - 1));
+    long long const step = on_side || nx == 1 ? 1 : nx - 1;
+    for (long long i = 0; i < nx; i += step) impose(i);
+  });
+}
+
+template <class T>
 void impose_sides([[maybe_unused]] Stream& stream, Grid const& grid, Sides<T> const& sides,
                   T* values) {
 #ifdef GRIDSTRIDE_WITH_CUDA
   if (stream.backend() == Backend::cuda) return cuda_impose_sides(stream, grid, sides, values);
 #endif
-  Extents const extents(grid);
-  auto const [nx, ny, nz] = extents.points;
-  parallel_for(ny * nz, nx, [&, nx = nx, ny = ny](std::int64_t line) {
-    for (long long i = 0; i < nx; ++i) {
-      auto const held = held_by<T>(sides, grid.dims, extents.points, i, line % ny, line / ny);
-      if (held.axis < 3)
-        values[line * nx + i] = held_value<T>(sides, extents.points, held, i, line % ny, line / ny);
-    }
-  });
+  host_impose_sides(grid, sides, values);
 }
 
 template <class T>
@@ -227,6 +237,7 @@ void separate([[maybe_unused]] Stream& stream, std::span<T const> vectors,
   template void advance(Stream&, Step<T> const&, std::string_view);           \
   template Side<T> side_of(SideKind, double, T const*, T const*, bool);       \
   template void impose_sides(Stream&, Grid const&, Sides<T> const&, T*);      \
+  template void host_impose_sides(Grid const&, Sides<T> const&, T*);          \
   template void copy_face(Stream&, Grid const&, int, int, T const*, T*);      \
   template void interleave(Stream&, std::span<T const* const>, std::span<T>); \
   template void separate(Stream&, std::span<T const>, std::span<T* const>);
