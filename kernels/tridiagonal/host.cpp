@@ -3,8 +3,8 @@
 // `reference` is Thomas's elimination as a textbook has it: the oracle. A periodic system is cut
 // open at its last unknown: all others become relations to it, and its own row then closes the
 // circle.
-// `threads` takes eight systems at a time through the same steps, so that their chains of divisions
-// overlap; the bits are those of `reference`. Long systems are cut into pieces of a fixed size
+// `threads` takes sixteen systems at a time through the same steps, each in a lane of vectors
+// (host_lanes.hpp); the bits are those of `reference`. Long systems are cut into pieces of a fixed size
 // instead: the pieces' last unknowns are a small system (relation.hpp), and between them each piece
 // is by itself.
 // `pivoted` exchanges a row with the next one where that has the larger element, as LAPACK's gtsv.
@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "kernels/support/parallel_for.hpp"
+#include "kernels/tridiagonal/host_lanes.hpp"
 #include "kernels/tridiagonal/relation.hpp"
 #include "kernels/tridiagonal/rows.hpp"
 
@@ -113,7 +114,6 @@ namespace {
 
 /// Rows of a piece, and the systems that are worth cutting.
 constexpr std::int64_t piece_rows = 8192, longest_whole = 4 * piece_rows;
-constexpr int group_size = 8;
 
 /// A piece as the others see it.
 template <class T>
@@ -212,11 +212,18 @@ void host_threads(Stream&, Arguments<T> const& work) {
     for (std::int64_t s = 0; s < count; ++s) pieces.solve(s);
     return;
   }
-  parallel_for((count + group_size - 1) / group_size, 10 * size * group_size, [&](std::int64_t g) {
-    thread_local std::vector<Relation<T>> memory;
-    std::int64_t const first = g * group_size;
-    solve_group(systems, first, static_cast<int>(std::min<std::int64_t>(group_size, count - first)),
-                memory);
+  if (count < lane_count / 2) {
+    std::vector<Relation<T>> memory;
+    return solve_group(systems, 0, static_cast<int>(count), memory);
+  }
+  // Memory of a thread serves for many groups.
+  std::int64_t const groups = (count + lane_count - 1) / lane_count;
+  std::int64_t const shares = std::min<std::int64_t>(groups, 4 * gridstride::host_threads());
+  parallel_for(shares, 10 * size * lane_count * (groups / shares), [&](std::int64_t share) {
+    Lanes<T> lanes(work);
+    for (std::int64_t g = groups * share / shares; g < groups * (share + 1) / shares; ++g)
+      lanes.solve(g * lane_count,
+                  static_cast<int>(std::min<std::int64_t>(lane_count, count - g * lane_count)));
   });
 }
 

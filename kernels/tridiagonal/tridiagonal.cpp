@@ -22,8 +22,7 @@ std::span<Variant<Function<T>> const> variants() {
       {"reference", Backend::cpu, host_reference<T>,
        "Thomas's elimination, one system after the other, on one thread"},
       {"threads", Backend::cpu, host_threads<T>,
-       "eight systems at a time, so that their chains overlap; long ones in pieces of a fixed "
-       "size"},
+       "sixteen systems at a time, each in a lane of vectors; long ones in pieces of a fixed size"},
       {"pivoted", Backend::cpu, host_pivoted<T>,
        "elimination with exchanges of neighbouring rows, as LAPACK's gtsv"},
       {"thomas_batch", Backend::cuda, GRIDSTRIDE_CUDA_ROW(cuda_thomas_batch<T>),
