@@ -211,7 +211,7 @@ Ranked SystemReader::read_texts(Definition const& definition, std::optional<std:
 
 Ranked SystemReader::read_text(std::string const& text) {
   EquationVocabulary vocabulary(system_.terms, text_.dims, text_.constants, *this);
-  return vocabulary[expression::parse(text, vocabulary)];
+  return vocabulary.finished(expression::parse(text, vocabulary));
 }
 
 void SystemReader::check_rank(Unknown const& field, Ranked const& value) const {

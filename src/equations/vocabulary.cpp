@@ -70,7 +70,7 @@ constexpr Sign signs[] = {
 
 }  // namespace
 
-/// Keeps what `make` makes, where it is finite and there are not too many terms.
+/// Keeps what `make` makes, where there are not too many terms.
 template <class Make>
 EquationVocabulary::Value EquationVocabulary::add(std::size_t begin, std::size_t position,
                                                   Make make) {
@@ -87,11 +87,24 @@ EquationVocabulary::Value EquationVocabulary::add(std::size_t begin, std::size_t
   for (int k = 0; k < term_count(value.rank, dims_); ++k)
     if (Node const& node = terms_[value.terms[static_cast<std::size_t>(k)]];
         node.kind == Kind::number && !std::isfinite(node.value))
-      fail_at(position, fmt::format("the value is not a finite number (it is {})",
-                                    std::isnan(node.value) ? NAN : node.value));
+      not_finite_.push_back({static_cast<Value>(values_.size()), position, node.value});
   value.begin = begin;
   values_.push_back(value);
   return static_cast<Value>(values_.size() - 1);
+}
+
+Ranked const& EquationVocabulary::finished(Value value) const {
+  if (not_finite_.empty()) return (*this)[value];
+  auto const& [part, position, number] = not_finite_.front();
+  fail_at(position, fmt::format("the value is not a finite number (it is {})",
+                                std::isnan(number) ? NAN : number));
+}
+
+/// An argument's parts are those made since the argument before it.
+void EquationVocabulary::leave_out(std::span<Value const> arguments, std::size_t argument) {
+  std::erase_if(not_finite_, [&](NotFinite const& one) {
+    return one.value > arguments[argument - 1] && one.value <= arguments[argument];
+  });
 }
 
 FunctionInfo const* EquationVocabulary::function(std::string_view name) const {
@@ -192,8 +205,11 @@ EquationVocabulary::Value EquationVocabulary::call(FunctionInfo const& function,
                                                    std::size_t position) {
   std::vector<Ranked> values;
   for (Value const argument : arguments) values.push_back((*this)[argument]);
+  LanguageOperator const* const known = find_operator(function.name);
+  if (Term const first = values.front().terms[0];
+      known == nullptr && function.operation == Operation::select && terms_.is_number(first))
+    leave_out(arguments, terms_[first].value != 0 ? 2 : 1);
   return add(position, position, [&] {
-    LanguageOperator const* const known = find_operator(function.name);
     // min(a) is of all points, min(a, b) at each.
     bool const at_points = known != nullptr && std::ssize(values) > known->info.arguments;
     if (known == nullptr || at_points)

@@ -36,7 +36,9 @@ class EquationVocabulary final : public expression::Vocabulary,
   EquationVocabulary(Terms& terms, int dims, expression::Symbols const& constants, Names& names)
       : terms_(terms), dims_(dims), constants_(constants), names_(names) {}
 
-  Ranked const& operator[](Value value) const { return values_[static_cast<std::size_t>(value)]; }
+  /// What a text came to. Throws `ParseError` where a part of it is a number that is not finite, but
+  /// for what an `if` with a known condition leaves out.
+  Ranked const& finished(Value value) const;
 
   expression::FunctionInfo const* function(std::string_view name) const override;
   std::string_view noun_of(std::string_view name, std::size_t position) const override;
@@ -56,6 +58,13 @@ class EquationVocabulary final : public expression::Vocabulary,
   Hint hint(std::string_view name) const override;
 
  private:
+  struct NotFinite {
+    Value value;
+    std::size_t position;
+    double number;
+  };
+
+  Ranked const& operator[](Value value) const { return values_[static_cast<std::size_t>(value)]; }
   template <class Make>
   Value add(std::size_t begin, std::size_t position, Make make);
   Ranked each_of(int rank, Ranked const& a, Ranked const& b, expression::Operation operation);
@@ -63,6 +72,7 @@ class EquationVocabulary final : public expression::Vocabulary,
                        std::size_t position);
   int rank_of_operation(expression::Operation operation, Ranked const& a, Ranked const& b,
                         std::size_t position) const;
+  void leave_out(std::span<Value const> arguments, std::size_t argument);
   Hint hint_of_derivative(std::string_view name) const;
 
   Terms& terms_;
@@ -70,6 +80,7 @@ class EquationVocabulary final : public expression::Vocabulary,
   expression::Symbols const& constants_;
   Names& names_;
   std::vector<Ranked> values_;
+  std::vector<NotFinite> not_finite_;
 };
 
 }  // namespace gridstride::equations

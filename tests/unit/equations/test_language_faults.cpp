@@ -204,6 +204,11 @@ TEST(LanguageFaults, RefusesWithAPositionAndAReason) {
            {2, "1/0", "1: the value is not a finite number (it is inf)"},
            {2, "u + (-8)^(1/3)", "8: the value is not a finite number (it is nan)"},
            {2, "log(0)*u", "0: the value is not a finite number (it is -inf)"},
+           {2, "if(0 > 1, sqrt(-1)*u, u) + if(1, u, [0, 1/0].y)", ""},
+           {2, "if(1, if(0, log(-1), u), 1/0)", ""},
+           {2, "if(0, 1/0, u/(1/0))", "15: the value is not a finite number (it is inf)"},
+           {2, "if(1/0, u, 1)", "4: the value is not a finite number (it is inf)"},
+           {2, "if(u > 0, 1, sqrt(-1))", "13: the value is not a finite number (it is nan)"},
            {2, "d2_dx2(d2_dx2(d2_dx2(d2_dx2(d_dx(u)))))",
             "0: a derivative is of order 9 (at most 8)"},
            // text
