@@ -140,7 +140,8 @@ struct DoubleExponentialHistory {
 /// a thousandth, since then convergence is not exponential. Added to that are 16·ε·Σ|g| for
 /// rounding, and for what is left out beyond the ends a quarter of the outermost samples: where f
 /// goes like d^(−a) with the distance d from an end, what is left out is the sample there over
-/// (1 − a)·log(1/d), and the last d is below 10^−16 in float64.
+/// (1 − a)·log(1/d), and the last d is below 10^−16 in float64. That is of the rounding of x where f is not
+/// singular, and counts as what rounding leaves up to 50·ε·Σ|g|.
 template <class Real>
 GRIDSTRIDE_HOST_DEVICE inline IntegralResult take_level(DoubleExponentialHistory& history,
                                                         DoubleExponentialSums const& sums,
@@ -149,8 +150,9 @@ GRIDSTRIDE_HOST_DEVICE inline IntegralResult take_level(DoubleExponentialHistory
   double const value = map.sign * step * sums.sum.result(), size = step * sums.magnitude;
   double const change = ::fabs(value - history.value), before = history.change;
   history = {value, change, history.levels + 1};
-  double const rounding = 16 * rounding_of<Real>() * size;
-  double const lost = 0.25 * (sums.first + sums.last) + rounding;
+  double const unit = rounding_of<Real>() * size;
+  double const lost = 0.25 * (sums.first + sums.last) + 16 * unit;
+  double const rounding = ::fmin(lost, 50 * unit);
   double const accident = size > 0 ? before * (before / size) : 0;
   double const found = ::fmax(1000 * change > before ? before : change, ::fmax(change, accident));
   IntegralResult result{value, found + lost, sums.samples, Verdict::go_on, rounding};
