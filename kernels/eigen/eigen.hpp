@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -47,6 +48,8 @@ struct Options {
   /// apart, if that is above 10⁻⁸·norm; or where it is what roundings are.
   double tolerance = 1e-8;
   std::int64_t iterations = 1000;
+  /// What ends them as well, in the units of `work_of_iteration`.
+  double most_work = std::numeric_limits<double>::infinity();
   std::uint64_t seed = 1;  ///< of the vectors to begin with
 };
 
@@ -78,6 +81,12 @@ struct Result {
 /// iterations without an end it has twice as many vectors, up to `largest_block`. Throws
 /// `std::invalid_argument` for more modes than unknowns, or than `most_modes`, and for other room.
 Result lobpcg(Stream& stream, Operator const& a, Options const& options, std::span<double> rows);
+
+/// What an iteration with a basis of so many vectors takes, beside n³ for all of an n × n matrix by
+/// `decompose`: products of blocks, the small problem, and a cycle of multigrid for a third of the basis.
+double work_of_iteration(int basis, std::int64_t unknowns);
+/// Of some twenty iterations of `lobpcg`, which finds the smallest modes of most grids by them.
+double work_of_lobpcg(int modes, std::int64_t unknowns);
 
 inline constexpr int most_modes = 128;  ///< of `lobpcg` and `lanczos`
 

@@ -104,6 +104,7 @@ class Lanczos {
   std::vector<double> before_;  ///< eigenvalues of modes that random vectors were orthogonal to
   std::uint64_t drawn_ = 0;     ///< how often there were random vectors
   std::int64_t products_ = 0;
+  double work_ = 0;
   std::vector<Step> history_;
 };
 
@@ -268,7 +269,8 @@ Result Lanczos::solve() {
         before_ = values_;
       }
     }
-    if (std::ssize(history_) > options_.iterations) break;
+    work_ += work_of_iteration(shape_.room, a_.unknowns);
+    if (std::ssize(history_) > options_.iterations || work_ > options_.most_work) break;
     extend(offered, used);
   }
   if (!is_complete) accept();

@@ -101,6 +101,7 @@ class Lobpcg {
   Mapped x_, p_, w_;
   std::vector<double> values_, norms_;
   std::int64_t products_ = 0;
+  double work_ = 0;
   std::vector<Step> history_;
 };
 
@@ -246,7 +247,7 @@ Result Lobpcg::solve() {
       is_fresh = true;
       continue;
     }
-    if (std::ssize(history_) > options_.iterations) break;
+    if (std::ssize(history_) > options_.iterations || work_ > options_.most_work) break;
     if (++of_this_block > iterations_before_growth && is_too_narrow()) {
       grow();
       since = of_this_block = 0;
@@ -257,6 +258,7 @@ Result Lobpcg::solve() {
     }
     is_exhausted = !extend() && p_.count == 0;
     if (is_exhausted) continue;
+    work_ += work_of_iteration(basis().count(), a_.unknowns);
     take_best();
     is_fresh = false;
     note();
@@ -285,6 +287,15 @@ int largest_block(int modes, std::int64_t size, std::int64_t unknowns) {
   std::int64_t const fit = room / (6 * static_cast<std::int64_t>(sizeof(double)) * size);
   std::int64_t const wide = block_size(most_modes, unknowns);
   return static_cast<int>(std::max(block, std::min(fit, wide)));
+}
+
+double work_of_iteration(int basis, std::int64_t unknowns) {
+  double const vectors = basis, n = static_cast<double>(unknowns);
+  return vectors * (4 * vectors * (n + 2 * vectors) + 200 * n);
+}
+
+double work_of_lobpcg(int modes, std::int64_t unknowns) {
+  return 20 * work_of_iteration(3 * block_size(modes, unknowns), unknowns);
 }
 
 std::size_t lobpcg_bytes(int modes, std::int64_t size, std::int64_t unknowns) {

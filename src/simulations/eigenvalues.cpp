@@ -55,14 +55,17 @@ MemoryForecast eigenvalues_memory(config::RunConfig const& run, Inputs const& in
   if (run.has_grid) result = forecast(run, eigenvalues::grid_rows(run));
   result.key = run.has_grid ? "grid.points" : "parameters.matrix";
   result.field_bytes = size * size_of(run.precision) * (run.has_grid ? 1 : modes);
-  if (method == "dense") {
+  std::size_t of_method = 0;
+  if (method == "dense" || eigenvalues::work_before_dense(run, inputs)) {
     // The matrix, and as much for who transforms it; unit vectors and products with them.
-    result.other_bytes += (2 * n * n + 128 * size) * sizeof(double);
+    of_method = (2 * n * n + 128 * size) * sizeof(double);
     result.host_bytes += (2 * n * n + 64 * size) * sizeof(double);
-  } else if (method == "lobpcg") {
-    result.other_bytes += eigen::lobpcg_bytes(
-        static_cast<int>(modes), static_cast<std::int64_t>(size), static_cast<std::int64_t>(n));
   }
+  if (method == "lobpcg")
+    of_method = std::max(
+        of_method, eigen::lobpcg_bytes(static_cast<int>(modes), static_cast<std::int64_t>(size),
+                                       static_cast<std::int64_t>(n)));
+  result.other_bytes += of_method;
   result.other_bytes += static_cast<std::size_t>(
                             rows_of_modes(method, parameters.modes, static_cast<std::int64_t>(n))) *
                         size * sizeof(double);
@@ -100,7 +103,7 @@ class Eigenvalues final : public OneShot {
   std::vector<NamedText> chosen() const override;
   std::vector<Table> tables() const override { return {eigenvalues_, history_}; }
   std::string shortfall() const override { return shortfall_; }
-  std::vector<std::string> fallbacks() const override { return operator_->fallbacks(); }
+  std::vector<std::string> fallbacks() const override;
 
  private:
   void compute() override;
@@ -121,20 +124,23 @@ class Eigenvalues final : public OneShot {
   Grid grid_;  ///< of the fields
   std::string method_, dense_variant_;
   eigen::Options options_;
+  bool may_transform_;  ///< where iterations do not come to an end
   std::optional<OperatorOf<T>> operator_;
   Buffer<double> modes_;  ///< rows
   Buffer<T> rounded_;
   Table eigenvalues_, history_;
-  std::string shortfall_;
+  std::string shortfall_, gave_way_;
   double iterations_ = unknown, products_ = unknown, residual_ = unknown, bound_ = unknown;
 };
 
-eigen::Options options_of(config::RunConfig const& run) {
+eigen::Options options_of(config::RunConfig const& run, Inputs const& inputs) {
   auto const& parameters = parameters_of(run);
   return {.modes = static_cast<int>(parameters.modes),
           .largest = parameters.wants_largest(),
           .tolerance = parameters.tolerance,
-          .iterations = parameters.iterations};
+          .iterations = parameters.iterations,
+          .most_work = eigenvalues::work_before_dense(run, inputs)
+                           .value_or(std::numeric_limits<double>::infinity())};
 }
 
 template <class T>
@@ -145,7 +151,8 @@ Eigenvalues<T>::Eigenvalues(config::RunConfig const& run, Stream const& stream,
       grid_(run.grid),
       method_(eigenvalues::method_of(run, inputs)),
       dense_variant_(run.kernels.at("eigen")),
-      options_(options_of(run)),
+      options_(options_of(run, inputs)),
+      may_transform_(std::isfinite(options_.most_work)),
       eigenvalues_{"eigenvalues",
                    {{"mode", "1", std::vector<std::int64_t>()},
                     {"eigenvalue", has_grid_ ? "1/m^2" : "1", std::vector<double>()},
@@ -179,6 +186,14 @@ void Eigenvalues<T>::compute() {
     transform();
   else
     iterate();
+  if (!shortfall_.empty() && may_transform_) {
+    gave_way_ =
+        fmt::format("method: {} gave way to dense ({} of {} modes after {} iterations)", method_,
+                    std::get<0>(history_.columns[1].numbers).back(), modes(), iterations_);
+    shortfall_.clear();
+    transform();
+    method_ = "dense";
+  }
   deliver();
 }
 
@@ -260,7 +275,7 @@ void Eigenvalues<T>::transform() {
       for (std::size_t i = 0; i < n; ++i)
         rows[k * size + static_cast<std::size_t>(places[i])] = row[i] / roots[i];
     }
-    copy_async(modes_.span(), std::span<double const>(rows), stream_);
+    copy_async(modes_.span().first(rows.size()), std::span<double const>(rows), stream_);
     stream_.synchronize();
   });
   times_.measure("check", [&] {
@@ -272,15 +287,21 @@ void Eigenvalues<T>::transform() {
 template <class T>
 void Eigenvalues<T>::tell(eigen::Judged const& judged, std::optional<double> next) {
   // Of products, some operations for each element of a row, and of the elements themselves.
-  double const rounding = 16 * std::numeric_limits<double>::epsilon() * operator_->get().norm;
+  double const shift = operator_->shift();
+  double const rounding =
+      std::numeric_limits<double>::epsilon() *
+      (16 * operator_->get().norm + std::ldexp(std::abs(shift), -operator_->exponent()));
   auto const bounds = eigen::error_bounds(judged.values, judged.residuals, next, rounding);
   auto const add = [&](std::size_t column, double value) {
     std::get<1>(eigenvalues_.columns[column].numbers)
         .push_back(std::ldexp(value, operator_->exponent()));
   };
+  for (auto& column : eigenvalues_.columns)
+    std::visit([](auto& numbers) { numbers.clear(); }, column.numbers);
   for (std::size_t i = 0; i < judged.values.size(); ++i) {
     std::get<0>(eigenvalues_.columns[0].numbers).push_back(static_cast<std::int64_t>(i) + 1);
     add(1, judged.values[i]);
+    std::get<1>(eigenvalues_.columns[1].numbers).back() += shift;
     add(2, judged.residuals[i]);
     add(3, bounds[i]);
   }
@@ -312,6 +333,13 @@ std::vector<Field> Eigenvalues<T>::fields() const {
   for (std::int64_t mode = 0; mode < modes(); ++mode)
     all.push_back({eigenvalues::mode_name(mode), "1", grid_, precision_of<T>(),
                    values + mode * grid_.size()});
+  return all;
+}
+
+template <class T>
+std::vector<std::string> Eigenvalues<T>::fallbacks() const {
+  auto all = operator_->fallbacks();
+  if (!gave_way_.empty()) all.push_back(gave_way_);
   return all;
 }
 

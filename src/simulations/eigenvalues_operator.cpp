@@ -28,14 +28,22 @@ OperatorOf<T>::OperatorOf(config::RunConfig const& run, Stream& stream, Inputs c
 
 template <class T>
 void OperatorOf<T>::take_grid(config::RunConfig const& run, Stream& stream, Inputs const& inputs) {
-  auto const a = diffusivities_of(run, inputs), kappa = reactions_of(run, inputs);
+  auto const a = diffusivities_of(run, inputs);
+  auto kappa = reactions_of(run, inputs);
   state_.emplace(stream, grid_rows(run), run, inputs, nullptr);
   auto& state = *state_;
+  double rest = 0;  // no eigenvalue of the rest is more
+  for (int axis = 0; axis < run.grid.dims; ++axis)
+    rest += 4 * a.most / (run.grid.spacing[axis] * run.grid.spacing[axis]);
+  if (is_constant(parameters_of(run).reaction) && std::abs(kappa.least) >= 2 * rest) {
+    shift_ = kappa.least;
+    kappa = {0, 0};
+  }
   poisson::Equation<T> const equation = {.grid = run.grid,
                                          .sides = sides_of(run),
                                          .diffusivity = state["diffusivity"].constant(),
                                          .diffusivities = state["diffusivity"].data(),
-                                         .reaction = state["reaction"].constant(),
+                                         .reaction = shift_ == 0 ? state["reaction"].constant() : 0,
                                          .reactions = state["reaction"].data()};
   bool const cycles = has_preconditioner(run, inputs);
   if (cycles) preconditioner_ = "multigrid";

@@ -24,9 +24,12 @@ class OperatorOf {
   /// Throws `ConfigError` for a matrix that is not symmetric, with the place.
   OperatorOf(config::RunConfig const& run, Stream& stream, Inputs const& inputs);
 
-  /// Times 2^−exponent().
+  /// (A − shift())·2^−exponent().
   eigen::Operator const& get() const { return grid_ ? grid_->get() : matrix_operator_; }
   int exponent() const { return grid_ ? grid_->exponent() : exponent_; }
+  /// A reaction that is the same everywhere and moves eigenvalues further than they lie from each other:
+  /// beside it they could not be told apart.
+  double shift() const { return shift_; }
   /// The factor between Σ w·u·v and an integral.
   double volume() const { return grid_ ? grid_->volume() : 1; }
   std::string_view preconditioner() const { return preconditioner_; }
@@ -51,6 +54,7 @@ class OperatorOf {
   Buffer<double> inverse_diagonal_;
   eigen::Operator matrix_operator_;
   int exponent_ = 0;
+  double shift_ = 0;
   std::string_view preconditioner_ = "none";
 };
 

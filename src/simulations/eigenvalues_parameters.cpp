@@ -21,8 +21,11 @@ namespace {
 /// A grid has a field for each mode.
 constexpr std::int64_t most_fields = 1000;
 constexpr std::int64_t most_dense = 32768;
-/// Up to so many unknowns `auto` takes all of the matrix.
-constexpr std::int64_t few_unknowns = 256;
+/// Up to so many unknowns `auto` gives way to `dense`.
+constexpr std::int64_t most_filled = 4096;
+
+/// What `dense` takes, in the units of `eigen::work_of_iteration`.
+double work_of_dense(std::int64_t unknowns) { return std::pow(static_cast<double>(unknowns), 3); }
 
 }  // namespace
 
@@ -56,8 +59,9 @@ void Parameters::fields(Visitor& visitor, config::RunOptions const& run) {
                  which);
   constexpr config::Choice methods[] = {
       {"auto",
-       "`dense` for dense matrices, few unknowns and a fifth of all modes or more; else "
-       "`lobpcg` for the smallest and `lanczos` for the largest"},
+       "`dense` for dense matrices, and where it takes less, for few unknowns or many modes; "
+       "else `lobpcg` for the smallest and `lanczos` for the largest, and where these do not "
+       "come to an end, `dense` for up to 4096 unknowns"},
       {"lobpcg", "locally optimal block preconditioned conjugate gradients"},
       {"lanczos", "blocks in a basis that begins anew with the best of it, without preconditioner"},
       {"dense", "all of the matrix is transformed, by LAPACK or cuSOLVER"}};
@@ -160,9 +164,17 @@ std::string method_of(config::RunConfig const& run, Inputs const& inputs) {
   if (parameters.method != "auto") return parameters.method;
   std::int64_t const unknowns = unknowns_of(run, inputs);
   bool const is_dense = !run.has_grid && !sparse_extents(parameters, inputs);
-  bool const takes_many = 5 * parameters.modes >= unknowns || parameters.modes > eigen::most_modes;
-  if (is_dense || unknowns <= few_unknowns || takes_many) return "dense";
+  if (is_dense || parameters.modes > eigen::most_modes ||
+      eigen::work_of_lobpcg(static_cast<int>(parameters.modes), unknowns) >=
+          work_of_dense(unknowns))
+    return "dense";
   return parameters.wants_largest() ? "lanczos" : "lobpcg";
+}
+
+std::optional<double> work_before_dense(config::RunConfig const& run, Inputs const& inputs) {
+  std::int64_t const unknowns = unknowns_of(run, inputs);
+  if (parameters_of(run).method != "auto" || unknowns > most_filled) return std::nullopt;
+  return 2 * work_of_dense(unknowns);
 }
 
 bool has_preconditioner(config::RunConfig const& run, Inputs const& inputs) {

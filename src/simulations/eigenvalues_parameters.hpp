@@ -52,6 +52,9 @@ std::int64_t size_of_vectors(config::RunConfig const& run, Inputs const& inputs)
 
 /// `lobpcg`, `lanczos` or `dense`.
 std::string method_of(config::RunConfig const& run, Inputs const& inputs);
+/// After how much work of iterations that do not come to an end `auto` takes `dense`, where it may: twice
+/// as much as that takes, in the units of `eigen::work_of_iteration`.
+std::optional<double> work_before_dense(config::RunConfig const& run, Inputs const& inputs);
 /// Whether that has a preconditioner.
 bool has_preconditioner(config::RunConfig const& run, Inputs const& inputs);
 

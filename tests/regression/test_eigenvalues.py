@@ -120,6 +120,36 @@ class Eigenvalues(support.Case):
                                                      "method": method, "which": which})
                     self.expect(matrix, found, which == "largest", f"{name}, {method}, {which}")
 
+    def test_what_iterations_do_not_find_auto_finds_densely(self):
+        # Stripes along a diagonal, of which no coarser grid has the neighbours.
+        i, j = numpy.indices((41, 41))
+        a = numpy.where((i + j) // 2 % 2 == 0, 1, 1e6)
+        numpy.save(self.directory / "a.npy", a)
+        for which, ends in (("smallest", "nn"), ("largest", "dd")):
+            sides = {"n": {"neumann": 0}, "d": {"dirichlet": 0}}[ends[0]]
+            found, _ = self.find(grid={"points": [41, 41]}, boundary={"x": sides, "y": sides},
+                                 parameters={"diffusivity": {"file": "a.npy"}, "modes": 6, "which": which})
+            matrix = Operator([41, 41], [ends, ends], [0, 0], [1, 1]).matrix(a, 0 * a)
+            self.expect(matrix, found, which == "largest", which)
+            with h5py.File(self.directory / "outputs/case/case.h5") as file:
+                chosen = file["gridstride/chosen/method"][()].decode()
+                fallbacks = [text.decode() for text in file["gridstride/fallbacks"][:]]
+            self.assertEqual(chosen, "dense" if which == "smallest" else "lanczos")
+            self.assertEqual(any("method: lobpcg gave way to dense (" in text for text in fallbacks),
+                             which == "smallest", fallbacks)
+
+    def test_a_reaction_far_from_0_moves_eigenvalues_alone(self):
+        x = numpy.linspace(0, 1, 33)
+        for reaction in (1e8, 1e12, -1e12):
+            for method in ("lobpcg", "lanczos", "dense"):
+                found, fields = self.find(grid={"points": 33}, parameters={
+                    "modes": 3, "method": method, "reaction": reaction})
+                for k, value in enumerate(found, 1):
+                    mode = fields[f"mode_{k}"] * numpy.sign(fields[f"mode_{k}"][1])
+                    numpy.testing.assert_allclose(mode, 2**0.5 * numpy.sin(k * numpy.pi * x), atol=1e-10)
+                    self.assertLessEqual(abs(value - reaction - 4 * 32**2 * numpy.sin(k * numpy.pi / 64) ** 2),
+                                         1e-15 * abs(reaction))
+
     def test_wells_in_float32_have_small_values_beside_large_ones(self):
         # x is 1e-23 where it would be 0 but for rounding.
         sections = {"precision": "float32", "grid": {"points": 41, "lower": -4, "upper": 4}}

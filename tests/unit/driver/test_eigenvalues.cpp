@@ -26,6 +26,7 @@ TEST(Eigenvalues, AutoTakesWhatFits) {
   };
   std::string const grid = "grid: {points: [40, 30]}\n";
   EXPECT_EQ(with(grid, "modes: 3"), "lobpcg multigrid ");
+  EXPECT_EQ(with("kernels: {eigen: reference}\n" + grid, "modes: 60"), "dense reference ");
   EXPECT_EQ(with(grid, "modes: 3, which: largest"), "lanczos ");
   EXPECT_EQ(with(grid, "modes: 3, which: largest, method: lobpcg"), "lobpcg none ");
   EXPECT_EQ(with("grid: {points: 40}\nkernels: {eigen: reference}\n", "modes: 3"),
@@ -33,15 +34,16 @@ TEST(Eigenvalues, AutoTakesWhatFits) {
   EXPECT_EQ(with("kernels: {eigen: reference}\n",
                  "modes: 1, matrix: {expression: \"1/(i + j + 1)\", size: 300}"),
             "dense reference threads ");
-  EXPECT_EQ(with("", "modes: 2, matrix: {stencil: 3-point, points: 300}"),
+  EXPECT_EQ(with("", "modes: 2, matrix: {stencil: 5-point, points: [25, 25]}"),
             "lobpcg jacobi threads ");
-  EXPECT_EQ(with("", "modes: 2, matrix: {stencil: 3-point, points: 300}, which: largest"),
+  EXPECT_EQ(with("", "modes: 2, matrix: {stencil: 5-point, points: [25, 25]}, which: largest"),
             "lanczos threads ");
 }
 
 TEST(Eigenvalues, WhatIsNotFoundFallsShort) {
   Spectrum const found(
-      spectrum_yaml("grid: {points: [60, 50]}\n", "modes: 3, preconditioner: none, iterations: 7"),
+      spectrum_yaml("grid: {points: [60, 50]}\n",
+                    "modes: 3, method: lobpcg, preconditioner: none, iterations: 7"),
       cpu);
   EXPECT_NE(
       found.done.simulation->shortfall().find("lobpcg has found 0 of 3 modes after 7 iterations"),
