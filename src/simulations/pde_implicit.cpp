@@ -266,13 +266,14 @@ bool goes_by_multigrid(config::RunConfig const& run) {
   if (find_multigrid_scheme(run.time.scheme) == nullptr || solver == "modes" || needs_modes(run))
     return false;
   if (is_wanted(run)) return true;
-  auto const split = diffusion_split_of(run);
-  if (!split.has_diffusion()) return false;
-  if (run.time.adaptive && multigrid_error_order(run.time.scheme) > 0) return true;
+  // What modes have no sides for is told what multigrid takes, also where there is nothing for it.
   auto const has_sides = [](auto const& name) { return !name.terms.empty(); };
   if (!has_sides_of_modes(run) || space_of(run).convection != equations::Convection::central ||
       std::ranges::any_of(system_of(run).names, has_sides))
     return true;
+  auto const split = diffusion_split_of(run);
+  if (!split.has_diffusion()) return false;
+  if (run.time.adaptive && multigrid_error_order(run.time.scheme) > 0) return true;
   // Modes take it, but for what has no number as its coefficient.
   auto const is_field = [&](OwnDiffusion const& one) {
     return one.is_there() && !split.rest.terms.is_number(one.coefficient);
