@@ -19,7 +19,8 @@ class Case:
     changes: list = dataclasses.field(default_factory=list)  # of the config, that leave the bits as they are
     rows: dict = dataclasses.field(default_factory=dict)     # of kernels that have the same bits, on a GPU
     others: list = dataclasses.field(default_factory=list)   # (changes, bound) of other methods
-    bound: float = 0     # of the largest value, between the host and a GPU; 0 where there is none
+    bound: float = 0     # of the largest value, between the host and a GPU, and numpy; 0 where there is none
+    selects: bool = False  # by values, which are others on a GPU within the bound
     numbers: tuple = ()  # diagnostics that are compared in the place of fields, as modes are not unique
 
 

@@ -4,8 +4,8 @@
 
 Bit by bit have to agree: another run, by other threads; ranks that share it; a run that goes on from a
 checkpoint halfway, by another number of ranks; rows of kernels and limits that leave the bits as they are.
-Within a bound: methods, and the host with a GPU. A run that fails has to fail in each of these ways with the
-same words; ranks may be refused where they are too many for a grid.
+Within a bound: methods, the host with a GPU, and what numpy finds. A run that fails has to fail in each of
+these ways with the same words; ranks may be refused where they are too many for a grid.
 """
 
 import argparse
@@ -28,8 +28,14 @@ import time
 import numpy
 
 import random_configs
+import random_references
 import support
 from shared import ENVIRONMENT, MPIRUN, has_module
+
+try:
+    import h5py
+except ImportError:
+    h5py = None  # on a machine that is lent a bundle
 
 DONE, BAD_INPUT = 0, 2
 LONGEST = 120  # seconds of a run
@@ -266,11 +272,29 @@ def by_others(runner, first):
 
 
 def by_host(runner, first):
-    if runner.device != "cpu" and runner.case.bound > 0:
+    if runner.device != "cpu" and runner.case.bound > 0 and not runner.case.selects:
         yield "on the host", runner.near(runner.run("host", device="cpu"), first, runner.case.bound)
 
 
-WAYS = (again, by_ranks, restarted, killed, swept, otherwise, by_others, by_host)
+def by_numpy(runner, first):
+    """Fields, or the diagnostics that are compared in their place, against what numpy finds of the config."""
+    case = runner.case
+    known = random_references.KNOWN.get(case.config["simulation"], lambda *_: {})(case.config, case.files)
+    if first.code != DONE or not known or h5py is None:
+        return
+    with h5py.File(first.folder / "case.h5") as file:
+        place = "gridstride/diagnostics/{}" if case.numbers else "VTKHDF/PointData/{}"
+        for name, right in known.items():
+            found = file[place.format(name) if place.format(name) in file else f"gridstride/fields/{name}"][-1]
+            if found.size != numpy.size(right):
+                yield f"{name} by numpy", f"has {found.size} values in the place of {numpy.size(right)}"
+                continue
+            largest = 1 if case.numbers else max(1, abs(right).max())
+            away, bound = abs(found.reshape(numpy.shape(right)) - right).max() / largest, 2 * case.bound
+            yield f"{name} by numpy", "" if away <= bound else f"is {away:.3g} away, and {bound:.3g} would be all right"
+
+
+WAYS = (again, by_ranks, restarted, killed, swept, otherwise, by_others, by_host, by_numpy)
 
 
 def faults(program, device, case, ways=WAYS):

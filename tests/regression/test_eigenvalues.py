@@ -3,54 +3,10 @@
 import h5py
 import numpy
 import support
+from random_references import Points, value
 from support import BAD_INPUT
 
 SHAPES = (([9], "p"), ([8], "dn"), ([7, 6], "nd p"), ([5, 6], "nn dd"), ([4, 5, 6], "p nn dn"))
-
-
-class Operator:
-    """-div(a grad u) + kappa u on the points of a grid, axis `a` of an array being -1 - a."""
-
-    def __init__(self, points, sides, lower, upper):
-        self.points, self.sides = points, [ends * 2 if ends == "p" else ends for ends in sides]
-        around = [ends[0] == "p" for ends in self.sides]
-        self.spacing = [(u - l) / (n if round_ else n - 1)
-                        for l, u, n, round_ in zip(lower, upper, points, around)]
-        self.shape = tuple(points[::-1])
-        coordinates = [l + h * numpy.arange(n) for l, h, n in zip(lower, self.spacing, points)]
-        self.coordinates = dict(zip("xyz", numpy.meshgrid(*coordinates[::-1], indexing="ij")[::-1]))
-        self.weights, self.given = numpy.ones(self.shape), numpy.zeros(self.shape, bool)
-        for axis, ends in enumerate(self.sides):
-            for end, place in zip(ends, (0, -1)):
-                at = (Ellipsis, place) + (slice(None),) * axis
-                if end != "p":
-                    self.weights[at] /= 2
-                self.given[at] |= end == "d"
-
-    def value(self, text):
-        return numpy.broadcast_to(eval(  # pylint: disable=eval-used
-            str(text).replace("^", "**"), {"sin": numpy.sin, **self.coordinates}), self.shape)
-
-    def matrix(self, a, kappa):
-        """Of the points that no side gives, symmetric by the roots of their weights."""
-        result = numpy.diag(kappa.ravel() * 1.0)
-        for p, at in enumerate(numpy.ndindex(*self.shape)):
-            for axis, ends in enumerate(self.sides):
-                along, n = len(at) - 1 - axis, self.points[axis]
-                for step in (-1, 1):
-                    to = list(at)
-                    to[along] += step
-                    if ends[0] == "p":
-                        to[along] %= n
-                    elif not 0 <= to[along] < n:
-                        # Beyond a side without a slope u is what it is inside.
-                        to[along] = at[along] - step
-                    q = numpy.ravel_multi_index(to, self.shape)
-                    flow = (a.ravel()[p] + a.ravel()[q]) / 2 / self.spacing[axis] ** 2
-                    result[p, p] += flow
-                    result[p, q] -= flow
-        free, roots = ~self.given.ravel(), numpy.sqrt(self.weights.ravel())
-        return (result * roots[:, None] / roots)[numpy.ix_(free, free)]
 
 
 class Eigenvalues(support.Case):
@@ -73,14 +29,14 @@ class Eigenvalues(support.Case):
             sides = sides.split()
             dims = len(points)
             lower, upper = [-1, 0, 2][:dims], [1, 3, 2.5][:dims]
-            operator = Operator(points, sides, lower, upper)
+            grid = Points({"points": points, "lower": lower, "upper": upper}, sides)
             words = {"d": "dirichlet", "n": "neumann"}
             boundary = {axis: "periodic" if ends == "p" else
                         {"lower": {words[ends[0]]: 0}, "upper": {words[ends[1]]: 0}}
                         for axis, ends in zip("xyz", sides)}
             diffusivity, reaction = "1 + 0.5*sin(3*x)", f"{(-1) ** number * 40}*x^2"
-            a, kappa = operator.value(diffusivity), operator.value(reaction)
-            matrix = operator.matrix(a, kappa)
+            matrix = grid.symmetric(*(numpy.broadcast_to(value(text, grid.coordinates), grid.shape)
+                                      for text in (diffusivity, reaction)))
             for method in ("lobpcg", "lanczos", "dense"):
                 for which in ("smallest", "largest"):
                     what = f"{points}, {sides}, {method}, {which}"
@@ -90,10 +46,10 @@ class Eigenvalues(support.Case):
                                     "method": method, "which": which})
                     self.expect(matrix, found, which == "largest", what)
                     modes = numpy.array([fields[f"mode_{k}"].ravel() for k in range(1, 5)])
-                    weights = operator.weights.ravel() * numpy.prod(operator.spacing)
+                    weights = grid.weights.ravel() * numpy.prod(grid.spacing)
                     numpy.testing.assert_allclose(modes * weights @ modes.T, numpy.eye(4), atol=1e-7,
                                                   err_msg=what)
-                    free = ~operator.given.ravel()
+                    free = ~grid.given.ravel()
                     inner = (modes * numpy.sqrt(weights))[:, free]
                     rest = inner @ matrix - found[:, None] * inner
                     self.assertLess(numpy.linalg.norm(rest, axis=1).max(), 1e-6 * abs(matrix).max(), what)
@@ -129,7 +85,8 @@ class Eigenvalues(support.Case):
             sides = {"n": {"neumann": 0}, "d": {"dirichlet": 0}}[ends[0]]
             found, _ = self.find(grid={"points": [41, 41]}, boundary={"x": sides, "y": sides},
                                  parameters={"diffusivity": {"file": "a.npy"}, "modes": 6, "which": which})
-            matrix = Operator([41, 41], [ends, ends], [0, 0], [1, 1]).matrix(a, 0 * a)
+            grid = Points({"points": [41, 41], "lower": [0, 0], "upper": [1, 1]}, [ends, ends])
+            matrix = grid.symmetric(a, 0 * a)
             self.expect(matrix, found, which == "largest", which)
             with h5py.File(self.directory / "outputs/case/case.h5") as file:
                 chosen = file["gridstride/chosen/method"][()].decode()
@@ -154,8 +111,8 @@ class Eigenvalues(support.Case):
         # x is 1e-23 where it would be 0 but for rounding.
         sections = {"precision": "float32", "grid": {"points": 41, "lower": -4, "upper": 4}}
         found, _ = self.find(parameters={"modes": 2, "reaction": "(x + 1e-23)^2"}, **sections)
-        operator = Operator([41], ["dd"], [-4], [4])
-        matrix = operator.matrix(operator.value(1), operator.value("x^2"))
+        grid = Points({"points": [41], "lower": [-4], "upper": [4]}, ["dd"])
+        matrix = grid.symmetric(numpy.ones(41), grid.coordinates["x"] ** 2)
         numpy.testing.assert_allclose(found, numpy.linalg.eigvalsh(matrix)[:2], rtol=1e-6)
         path = self.write("case.yaml", {
             "simulation": "eigenvalues", "parameters": {"modes": 2, "reaction": "1e-40*x"}, **sections})

@@ -55,6 +55,13 @@ class Told(support.Case):
         self.assert_told("*run*other*", "--set parameters.source=1", "poisson", 8, random_runs.by_others, "by")
         self.assert_told("*run*other*", "--set parameters.rhs=1+i/1e3", "linear_system", 3, random_runs.by_others, "by")
 
+    def test_what_numpy_finds_otherwise(self):
+        for simulation, seed, what, name in (
+                ("poisson", 8, "parameters.source=1", "u"), ("linear_system", 5, "parameters.rhs=1+i/1e3", "x"),
+                ("eigenvalues", 2, "parameters.reaction=7", "first"), ("integration", 2, "parameters.integrand=s", "value"),
+                ("convolution", 4, "parameters.signal=1", "u"), ("transform", 5, "input.b=1", "c")):
+            self.assert_told("*run*first*", f"--set {what}", simulation, seed, random_runs.by_numpy, f"{name} by numpy")
+
     def test_the_smallest_config(self):
         """Whatever makes no difference to the fault is gone."""
         case = random_configs.case("poisson", 8)
