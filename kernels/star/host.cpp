@@ -8,7 +8,7 @@
 // caches.
 
 #include <algorithm>
-#include <cmath>
+#include <numeric>
 
 #include "kernels/star/rows.hpp"
 #include "kernels/support/parallel_for.hpp"
@@ -180,18 +180,62 @@ void host_threads(Stream&, int dims, int radius, LeapfrogArguments<T> const& a) 
   });
 }
 
+namespace {
+
+template <int dims, int radius, class T>
+GRIDSTRIDE_VECTOR_WIDTHS void inner_shares(EnergyArguments<T> const& a, long long first,
+                                           long long count, double* shares) {
+#pragma omp simd
+  for (long long i = 0; i < count; ++i) shares[i] = energy_inside<dims, radius>(a, first + i);
+}
+
+/// Of `count` points of a line, from number `first` of the grid on.
+template <int dims, int radius, class T>
+void shares_of_line(EnergyArguments<T> const& a, long long first, long long count, double* shares) {
+  auto const [nx, ny, nz] = a.state.points;
+  long long const line = first / nx, x = first % nx;
+  long long const middle[3] = {nx / 2, line % ny, line / ny};
+  bool const whole = nx > 2 * radius && is_inside<dims, radius>(a.state, middle);
+  long long const from = whole ? std::clamp<long long>(radius - x, 0, count) : count;
+  long long const to = whole ? std::clamp<long long>(nx - radius - x, from, count) : count;
+  for (long long i = 0; i < from; ++i) shares[i] = energy_of_point<dims, radius>(a, first + i);
+  inner_shares<dims, radius>(a, first + from, to - from, shares + from);
+  for (long long i = to; i < count; ++i) shares[i] = energy_of_point<dims, radius>(a, first + i);
+}
+
+}  // namespace
+
 template <class T>
 void host_energy(Stream&, int dims, int radius, EnergyArguments<T> const& a,
                  std::span<double> parts) {
   auto const [nx, ny, nz] = a.state.points;
   long long const size = nx * ny * nz;
   with_shape(dims, radius, [&](auto rank, auto reach) {
-    parallel_for(static_cast<std::int64_t>(parts.size()), 8 * energy_piece, [&](std::int64_t part) {
-      long long const first = part * energy_piece, end = std::min(first + energy_piece, size);
-      double sum = 0;
-      for (long long offset = first; offset < end; ++offset)
-        sum += energy_of_point<rank(), reach()>(a, offset);
-      parts[static_cast<std::size_t>(part)] = sum;
+    parallel_for(static_cast<std::int64_t>(parts.size()), 8 * energy_piece,
+                 [&, nx = nx](std::int64_t part) {
+                   double shares[energy_piece];
+                   long long const first = part * energy_piece;
+                   long long const end = std::min(first + energy_piece, size);
+                   for (long long at = first, next = 0; at < end; at = next) {
+                     next = std::min(end, at - at % nx + nx);
+                     shares_of_line<rank(), reach()>(a, at, next - at, shares + (at - first));
+                   }
+                   parts[static_cast<std::size_t>(part)] =
+                       std::accumulate(shares, shares + (end - first), 0.0);
+                 });
+  });
+}
+
+template <class T>
+void host_energy_shares(int dims, int radius, EnergyArguments<T> const& a,
+                        PointsOfGrid const& points, double* shares) {
+  auto const [nx, ny, nz] = a.state.points;
+  auto const& [first, count] = points;
+  with_shape(dims, radius, [&](auto rank, auto reach) {
+    parallel_for(count[1] * count[2], 8 * count[0], [&, nx = nx, ny = ny](std::int64_t line) {
+      long long const j = first[1] + line % count[1], k = first[2] + line / count[1];
+      shares_of_line<rank(), reach()>(a, first[0] + nx * (j + ny * k), count[0],
+                                      shares + line * count[0]);
     });
   });
 }
@@ -208,6 +252,8 @@ void host_ricker(Stream&, std::span<RickerTerm const> terms, evaluate::DeviceClo
   template void host_reference(Stream&, int, int, LeapfrogArguments<T> const&);                 \
   template void host_threads(Stream&, int, int, LeapfrogArguments<T> const&);                   \
   template void host_energy(Stream&, int, int, EnergyArguments<T> const&, std::span<double>);   \
+  template void host_energy_shares(int, int, EnergyArguments<T> const&, PointsOfGrid const&,    \
+                                   double*);                                                    \
   template void host_ricker(Stream&, std::span<RickerTerm const>, evaluate::DeviceClock const*, \
                             double, double, T*);
 GRIDSTRIDE_INSTANTIATE(float)

@@ -31,9 +31,12 @@ void cuda_temporal_plane(Stream&, int dims, int radius, LeapfrogArguments<T> con
 inline constexpr std::size_t temporal_shared_bytes = 64 << 10;
 
 /// The energy of points piece·energy_piece and on, for each piece.
-inline constexpr long long energy_piece = 4096;
 template <class T>
 void host_energy(Stream&, int dims, int radius, EnergyArguments<T> const&, std::span<double> parts);
+/// See `energy_shares`.
+template <class T>
+void host_energy_shares(int dims, int radius, EnergyArguments<T> const&, PointsOfGrid const& points,
+                        double* shares);
 template <class T>
 void cuda_energy(Stream&, int dims, int radius, EnergyArguments<T> const&, std::span<double> parts);
 

@@ -288,8 +288,10 @@ void leapfrog_repeatedly(Stream& stream, LeapfrogStep<T> const& step, WaveArrays
   leapfrog_repeatedly(stream, step, arrays, steps, choose<T>(stream.device(), kind, wanted));
 }
 
+namespace {
+
 template <class T>
-void energy(Stream& stream, LeapfrogStep<T> const& step, double tau, std::span<double> result) {
+EnergyArguments<T> energy_arguments_of(LeapfrogStep<T> const& step, double tau) {
   if (tau == 0) throw std::invalid_argument("star: the energy of a step of no time");
   EnergyArguments<T> arguments{};
   arguments.state = state_of(step);
@@ -304,6 +306,14 @@ void energy(Stream& stream, LeapfrogStep<T> const& step, double tau, std::span<d
     for (std::size_t k = 0; k < weights.size(); ++k)
       arguments.weight[axis][k] = weights[k] / (h * h);
   }
+  return arguments;
+}
+
+}  // namespace
+
+template <class T>
+void energy(Stream& stream, LeapfrogStep<T> const& step, double tau, std::span<double> result) {
+  auto const arguments = energy_arguments_of(step, tau);
   auto const parts = (step.grid.size() + energy_piece - 1) / energy_piece;
   Buffer<double> sums(stream, MemorySpace::device, static_cast<std::size_t>(parts));
 #ifdef GRIDSTRIDE_WITH_CUDA
@@ -313,6 +323,13 @@ void energy(Stream& stream, LeapfrogStep<T> const& step, double tau, std::span<d
   if (stream.backend() == Backend::cpu)
     host_energy(stream, step.grid.dims, step.order / 2, arguments, sums.span());
   reduce::sum<double>(stream, sums.span(), result);
+}
+
+template <class T>
+void energy_shares(LeapfrogStep<T> const& step, double tau, PointsOfGrid const& points,
+                   double* shares) {
+  host_energy_shares(step.grid.dims, step.order / 2, energy_arguments_of(step, tau), points,
+                     shares);
 }
 
 template <class T>
@@ -338,6 +355,7 @@ void add_ricker(Stream& stream, std::span<RickerTerm const> terms,
   template void leapfrog_repeatedly(Stream&, LeapfrogStep<T> const&, WaveArrays<T>&, std::int64_t, \
                                     Repetition const&);                                            \
   template void energy(Stream&, LeapfrogStep<T> const&, double, std::span<double>);                \
+  template void energy_shares(LeapfrogStep<T> const&, double, PointsOfGrid const&, double*);       \
   template void add_ricker(Stream&, std::span<RickerTerm const>, evaluate::DeviceClock const*,     \
                            double, double, std::span<T>);
 GRIDSTRIDE_INSTANTIATE(float)

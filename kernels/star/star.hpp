@@ -171,6 +171,17 @@ void leapfrog_repeatedly(Stream& stream, LeapfrogStep<T> const& step, WaveArrays
 template <class T>
 void energy(Stream& stream, LeapfrogStep<T> const& step, double tau, std::span<double> result);
 
+/// Its parts of an array on the host that is not there as a whole: the shares of so many points along each
+/// axis, from one on, in their order. Each `energy_piece` of them in the order of the whole are summed one
+/// after the other, and these sums by `reduce::sum`, where `energy` has them all.
+inline constexpr long long energy_piece = 4096;
+struct PointsOfGrid {
+  std::array<std::int64_t, 3> first, count;
+};
+template <class T>
+void energy_shares(LeapfrogStep<T> const& step, double tau, PointsOfGrid const& points,
+                   double* shares);
+
 /// What point sources add to the step from `in` to `out`, for each term after the other
 ///
 ///   out[offset] += factor·weight·r(t)/(1 + damping_time·σ),

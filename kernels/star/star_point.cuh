@@ -217,7 +217,19 @@ struct EnergyArguments {
   double cell;  // half the volume of a cell
 };
 
-/// One point's share of the energy.
+/// A point's share of the energy, of its Laplacian and of half of its volume.
+template <class T>
+GRIDSTRIDE_HOST_DEVICE inline double energy_share(EnergyArguments<T> const& a, long long offset,
+                                                  double laplacian, double half_volume) {
+  auto const previous = static_cast<double>(a.state.previous[offset]);
+  double const velocity = (static_cast<double>(a.state.in[offset]) - previous) * a.rate;
+  double const speed_squared =
+      a.speed_squared_field ? static_cast<double>(a.speed_squared_field[offset]) : a.speed_squared;
+  double const kinetic = speed_squared > 0 ? velocity * velocity / speed_squared : 0;
+  return half_volume * (kinetic - previous * laplacian);
+}
+
+/// The same at any point.
 template <int dims, int radius, class T>
 GRIDSTRIDE_HOST_DEVICE inline double energy_of_point(EnergyArguments<T> const& a,
                                                      long long offset) {
@@ -226,7 +238,7 @@ GRIDSTRIDE_HOST_DEVICE inline double energy_of_point(EnergyArguments<T> const& a
   long long const at[3] = {offset % nx, offset / nx % ny, offset / nx / ny};
   long long const stride[3] = {1, nx, nx * ny};
   auto const center = static_cast<double>(state.in[offset]);
-  double laplacian = 0, share = a.cell;
+  double laplacian = 0, half_volume = a.cell;
   for (int axis = 0; axis < dims; ++axis) {
     for (int k = 1; k <= radius; ++k) {
       auto const lower =
@@ -235,15 +247,26 @@ GRIDSTRIDE_HOST_DEVICE inline double energy_of_point(EnergyArguments<T> const& a
           static_cast<double>(neighbour(state, axis, offset, at[axis], stride[axis], k));
       laplacian = add_pair(laplacian, a.weight[axis][k - 1], lower, center + center, upper);
     }
-    if (at[axis] == 0 && state.side[axis][0] == SideRule::even) share /= 2;
-    if (at[axis] == state.points[axis] - 1 && state.side[axis][1] == SideRule::even) share /= 2;
+    if (at[axis] == 0 && state.side[axis][0] == SideRule::even) half_volume /= 2;
+    if (at[axis] == state.points[axis] - 1 && state.side[axis][1] == SideRule::even)
+      half_volume /= 2;
   }
-  auto const previous = static_cast<double>(state.previous[offset]);
-  double const velocity = (center - previous) * a.rate;
-  double const speed_squared =
-      a.speed_squared_field ? static_cast<double>(a.speed_squared_field[offset]) : a.speed_squared;
-  double const kinetic = speed_squared > 0 ? velocity * velocity / speed_squared : 0;
-  return share * (kinetic - previous * laplacian);
+  return energy_share(a, offset, laplacian, half_volume);
+}
+
+/// At a point whose neighbours all lie inside of the grid.
+template <int dims, int radius, class T>
+GRIDSTRIDE_HOST_DEVICE inline double energy_inside(EnergyArguments<T> const& a, long long offset) {
+  long long const stride[3] = {1, a.state.points[0], a.state.points[0] * a.state.points[1]};
+  T const* in = a.state.in + offset;
+  auto const center = static_cast<double>(*in);
+  double laplacian = 0;
+  for (int axis = 0; axis < dims; ++axis)
+    for (int k = 1; k <= radius; ++k)
+      laplacian =
+          add_pair(laplacian, a.weight[axis][k - 1], static_cast<double>(in[-k * stride[axis]]),
+                   center + center, static_cast<double>(in[k * stride[axis]]));
+  return energy_share(a, offset, laplacian, a.cell);
 }
 
 // -------------------------------------------------------------------------------- point sources

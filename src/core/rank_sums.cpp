@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <stdexcept>
 
 namespace gridstride {
@@ -24,6 +25,28 @@ void share_bytes(Ranks& ranks, std::span<std::byte> all, std::size_t element_byt
     if (!part(rank).empty()) received.push_back({other, tag, part(rank)});
   }
   ranks.exchange(sent, received);
+}
+
+std::vector<std::byte> bytes_to_first(Ranks& ranks, std::span<std::byte const> own) {
+  auto const counts = of_all_ranks(ranks, std::ssize(own));
+  auto const writable = std::span(const_cast<std::byte*>(own.data()), own.size());
+  if (!ranks.is_first()) {
+    RankMessage const sent{0, 0, writable};
+    ranks.exchange({&sent, 1}, {});
+    return {};
+  }
+  std::vector<std::byte> all(
+      static_cast<std::size_t>(std::reduce(counts.begin(), counts.end(), std::int64_t{0})));
+  std::ranges::copy(own, all.begin());
+  std::vector<RankMessage> received;
+  auto rest = std::span(all).subspan(own.size());
+  for (int rank = 1; rank < ranks.count(); ++rank) {
+    auto const size = static_cast<std::size_t>(counts[static_cast<std::size_t>(rank)]);
+    received.push_back({rank, 0, rest.first(size)});
+    rest = rest.subspan(size);
+  }
+  ranks.exchange({}, received);
+  return all;
 }
 
 void add_counts(Ranks& ranks, std::span<std::int64_t> counts) {

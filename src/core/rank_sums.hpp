@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -38,6 +39,18 @@ std::vector<T> of_all_ranks(Ranks& ranks, T const& own) {
   RankCuts cuts;
   for (std::size_t rank = 0; rank <= count; ++rank) cuts.push_back(static_cast<std::int64_t>(rank));
   share_parts(ranks, std::span(all), cuts);
+  return all;
+}
+
+/// What each rank has, however many they are, in the order of ranks, on the first one; nothing on others.
+std::vector<std::byte> bytes_to_first(Ranks& ranks, std::span<std::byte const> own);
+
+template <class T>
+std::vector<T> to_first(Ranks& ranks, std::vector<T> const& own) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  auto const bytes = bytes_to_first(ranks, std::as_bytes(std::span(own)));
+  std::vector<T> all(bytes.size() / sizeof(T));
+  std::memcpy(all.data(), bytes.data(), bytes.size());
   return all;
 }
 

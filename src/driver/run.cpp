@@ -123,11 +123,8 @@ void Run::end_phase(std::string const& name) {
 
 Snapshot Run::snapshot() const {
   if (simulation_->has_parts())
-    return {simulation_->clock(),
-            simulation_->fields_in_parts(),
-            simulation_->diagnostics(),
-            {},
-            simulation_->tables()};
+    return {simulation_->clock(), simulation_->fields_in_parts(), simulation_->diagnostics(),
+            simulation_->measure(), simulation_->tables()};
   return {simulation_->clock(),   simulation_->fields(), simulation_->diagnostics(),
           simulation_->measure(), simulation_->tables(), simulation_->quantities()};
 }
@@ -215,6 +212,7 @@ void Run::submit(Snapshot snapshot) {
     pipeline_->drain();
     snapshot.moments =
         simulation_->write_parts(files_->begin_snapshot(snapshot.clock, snapshot.fields));
+    snapshot.numbers = simulation_->measure();
   }
   pipeline_->submit(std::move(snapshot));
 }

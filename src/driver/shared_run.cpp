@@ -255,7 +255,7 @@ class Shared final : public Simulation {
   Grid formula_grid(Field const& field) const override { return simulation_->formula_grid(field); }
   std::vector<NamedValue> diagnostics() const override { return simulation_->diagnostics(); }
   std::vector<DeviceNumber> measure() override {
-    settle();
+    if (!has_parts()) settle();
     return simulation_->measure();
   }
   double values_per_update() const override { return simulation_->values_per_update(); }

@@ -201,26 +201,24 @@ std::string needed_for(std::span<Obstacle const> obstacles) {
   return first == obstacles.end() ? std::string() : std::string(first->needed);
 }
 
-bool goes_by_planes(config::RunConfig const& run, std::span<Row const> rows, int axes) try {
-  for (Row const& row : rows) {
-    if (row.role != Role::coefficient || !row.source.file.empty()) continue;
-    auto formula = row.source.formula.expression;
-    for (int axis = run.grid.dims - 1; axis >= std::max(run.grid.dims - axes, 0); --axis)
-      formula = evaluate::by_index(formula, run.grid, axis);
-  }
+bool goes_by_planes(expression::Expression const& formula, Grid const& grid, int axes) try {
+  auto by_index = formula;
+  for (int axis = grid.dims - 1; axis >= std::max(grid.dims - axes, 0); --axis)
+    by_index = evaluate::by_index(by_index, grid, axis);
   return true;
 } catch (Error const&) {
   return false;  // with the index for a coordinate it is too long or too deep
 }
 
+bool goes_by_planes(config::RunConfig const& run, std::span<Row const> rows, int axes) {
+  return std::ranges::all_of(rows, [&](Row const& row) {
+    return row.role != Role::coefficient || !row.source.file.empty() ||
+           goes_by_planes(row.source.formula.expression, run.grid, axes);
+  });
+}
+
 bool goes_without_whole(config::RunConfig const& run, Backend backend) {
-  std::vector<Row> rows;
-  for (auto const& [name, source] : run.initial) {
-    if (!source.file.empty()) return false;
-    rows.push_back({.name = name, .role = Role::coefficient, .grid = run.grid, .source = source});
-  }
-  return is_written_in_parts(run, backend) && run.verify.exact.empty() &&
-         goes_by_planes(run, rows, run.grid.dims);
+  return is_written_in_parts(run, backend) && run.verify.exact.empty();
 }
 
 OfStripAxes<std::string> needed_of_formulas(config::RunConfig const& run,

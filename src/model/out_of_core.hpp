@@ -24,7 +24,7 @@ struct SlabSteps {
   std::string needed = {}, needed_of_ranks = {};
   /// The same of ranks that cut the second slowest axis, too, and of those that cut the third one.
   OfStripAxes<std::string> needed_of_strips = {of_few, of_few};
-  /// Of several ranks: whether they begin with their planes of the fields, and nobody has the whole.
+  /// Of several ranks: whether nobody has the whole of the fields.
   bool without_whole = false;
 
   static constexpr char const* of_few =
@@ -45,10 +45,11 @@ struct Obstacle {
 std::string needed_for(std::span<Obstacle const> obstacles);
 /// Whether a formula can be evaluated at some planes of the grid alone, with the same bits, or at the
 /// points of so many of the slowest axes.
+bool goes_by_planes(expression::Expression const& formula, Grid const& grid, int axes = 1);
+/// The same of all coefficients.
 bool goes_by_planes(config::RunConfig const& run, std::span<Row const> rows, int axes = 1);
 
-/// Whether each rank of a run can begin with its planes of all fields, and nothing looks at the whole of them
-/// later. Wherever its grid may be cut.
+/// Whether nothing looks at the whole of a run's fields, which ranks share.
 bool goes_without_whole(config::RunConfig const& run, Backend backend);
 
 /// What ranks that cut other axes than the slowest one need for formulas: empty, or simpler ones.

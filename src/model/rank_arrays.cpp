@@ -20,11 +20,9 @@ RankArrays<T>::RankArrays(Stream const& stream, SweepPlan const& plan, Ranks& ra
       whole_(whole_grid(plan)) {}
 
 template <class T>
-void RankArrays<T>::look(std::span<std::span<T const> const> own, Owners owners, Use const& use) {
-  std::vector<Slab> alone;
-  std::vector<Mixed> mixed;
-  std::int64_t const before = plan_.owned_by(ranks_.rank()).lower * plan_.shape.plane_values();
-  for (std::size_t array = 0; array < own.size(); ++array)
+void RankArrays<T>::look_at(Source const& source, Owners owners, Use const& use) {
+  std::vector<Mixed> alone, mixed;
+  for (std::size_t array = 0; array < source.arrays; ++array)
     for (std::int64_t first = 0, number = 0; first < size(); first += slab_values, ++number) {
       std::int64_t const last = std::min(first + slab_values, size());
       auto parts = parts_of(first, last);
@@ -34,9 +32,7 @@ void RankArrays<T>::look(std::span<std::span<T const> const> own, Owners owners,
       if (parts.size() > 1 || parts.front() != owner || plan_.has_strips())
         mixed.push_back({array, first, last, std::move(parts), owner});
       else if (owner == ranks_.rank())
-        alone.push_back({array, first,
-                         own[array].subspan(static_cast<std::size_t>(first - before),
-                                            static_cast<std::size_t>(last - first))});
+        alone.push_back({array, first, last, std::move(parts), owner});
     }
   std::mutex mutex;
   std::exception_ptr failure;
@@ -50,8 +46,8 @@ void RankArrays<T>::look(std::span<std::span<T const> const> own, Owners owners,
     }
   };
   stream_.synchronize();
-  look_at_own(alone, attempt);
-  for (auto const& round : in_rounds(mixed, owners)) look_at_mixed(own, round, attempt);
+  look_at_own(source, alone, attempt);
+  for (auto const& round : in_rounds(mixed, owners)) look_at_mixed(source, round, attempt);
   if (failure) std::rethrow_exception(failure);
 }
 
@@ -85,28 +81,53 @@ std::int64_t RankArrays<T>::values_of_rank(Mixed const& slab, int rank) const {
 
 /// On the host where they lie.
 template <class T>
-void RankArrays<T>::look_at_own(std::span<Slab const> slabs, Use const& use) {
-  bool const on_host = stream_.backend() == Backend::cpu;
+void RankArrays<T>::look_at_own(Source const& source, std::span<Mixed const> slabs,
+                                Use const& use) {
+  bool const is_there = stream_.backend() == Backend::cpu && source.make == nullptr;
   auto const count = std::ssize(slabs);
-  Pipeline pipeline(stream_, std::min(most_lanes, Pipeline::lanes_for(LaneUse::files, count)));
+  std::int64_t const before = plan_.owned_by(ranks_.rank()).lower * plan_.shape.plane_values();
+  // What makes values shares that among all threads.
+  int const lanes = source.make != nullptr ? 1 : Pipeline::lanes_for(LaneUse::files, count);
+  Pipeline pipeline(stream_, std::min(most_lanes, lanes));
   std::vector<Buffer<T>> pinned;
   for (Lane& lane : pipeline.lanes())
     pinned.emplace_back(lane.stream(), MemorySpace::pinned,
-                        on_host || count == 0 ? 0 : static_cast<std::size_t>(slab_values));
-  auto const slab = [&](std::int64_t n) { return slabs[static_cast<std::size_t>(n)]; };
+                        is_there || count == 0 ? 0 : static_cast<std::size_t>(slab_values));
+  auto const slab = [&](std::int64_t n) -> Mixed const& {
+    return slabs[static_cast<std::size_t>(n)];
+  };
+  auto const own = [&](Mixed const& of) {
+    return source.own[of.array].subspan(static_cast<std::size_t>(of.first - before),
+                                        static_cast<std::size_t>(of.last - of.first));
+  };
   auto const copy_out = [&](Lane& lane, std::int64_t n) {
-    auto const values = slab(n).values;
+    auto const values = own(slab(n));
     copy_async(pinned[lane.index()].span().first(values.size()), values, lane.stream());
   };
   auto const look = [&](Lane& lane, std::int64_t n) {
-    auto [array, first, values] = slab(n);
-    if (!on_host) values = std::as_const(pinned[lane.index()]).span().first(values.size());
+    auto const& [array, first, last, parts, owner] = slab(n);
+    if (is_there) return use({array, first, own(slab(n))});
+    auto const values = pinned[lane.index()].span().first(static_cast<std::size_t>(last - first));
+    if (source.make != nullptr) make(source, slab(n), values.data());
     use({array, first, values});
   };
   std::vector<PipelineStage> stages;
-  if (!on_host) stages.push_back({"copy out", StageKind::queued, copy_out});
+  if (!is_there && source.make == nullptr)
+    stages.push_back({"copy out", StageKind::queued, copy_out});
   stages.push_back({"write", StageKind::host, look});
   pipeline.run(count, stages);
+}
+
+/// What this rank has of a slab comes together.
+template <class T>
+void RankArrays<T>::make(Source const& source, Mixed const& slab, T* packed) {
+  auto const boxes = boxes_of_rank(slab, ranks_.rank());
+  if (source.make == nullptr)
+    return move_own(const_cast<T*>(source.own[slab.array].data()), boxes, packed, false);
+  for (PointBox const& box : boxes) {
+    (*source.make)(slab.array, box, packed);
+    packed += gridstride::size_of(box);
+  }
 }
 
 /// Of ranks that have strips of the same planes each round takes as many slabs.
@@ -128,8 +149,8 @@ auto RankArrays<T>::in_rounds(std::vector<Mixed> const& all, Owners owners) cons
 
 /// What each has goes to who has the whole, in the same order on both sides.
 template <class T>
-void RankArrays<T>::look_at_mixed(std::span<std::span<T const> const> own,
-                                  std::span<Mixed const> round, Use const& use) {
+void RankArrays<T>::look_at_mixed(Source const& source, std::span<Mixed const> round,
+                                  Use const& use) {
   int const me = ranks_.rank();
   std::int64_t to_send = 0, to_come = 0, to_have = 0;
   for (Mixed const& slab : round) {
@@ -161,9 +182,7 @@ void RankArrays<T>::look_at_mixed(std::span<std::span<T const> const> own,
       auto const part = rank == me ? take(sent, values_of_rank(slab, me))
                         : is_mine  ? take(came, values_of_rank(slab, rank))
                                    : std::span<T>();
-      if (rank == me)
-        move_own(const_cast<T*>(own[slab.array].data()), boxes_of_rank(slab, me), part.data(),
-                 false);
+      if (rank == me) make(source, slab, part.data());
       if (is_mine) pieces.push_back({&slab, rank, part.data(), whole.data()});
       if (rank == me && !is_mine) sends.push_back({slab.owner, 0, std::as_writable_bytes(part)});
       if (rank != me && is_mine) receipts.push_back({rank, 0, std::as_writable_bytes(part)});

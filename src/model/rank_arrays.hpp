@@ -39,7 +39,15 @@ class RankArrays {
   /// All ranks call it, with their planes of as many arrays. Calls `use` of each rank for all slabs that
   /// it has, from several threads at a time. Waits for the stream, and until all is done. What `use`
   /// throws comes once all ranks are done with their exchanges.
-  void look(std::span<std::span<T const> const> own, Owners owners, Use const& use);
+  void look(std::span<std::span<T const> const> own, Owners owners, Use const& use) {
+    look_at({own.size(), own, nullptr}, owners, use);
+  }
+  /// The same of arrays that are not there but made, some points of a rank's own at a time, in the host's
+  /// memory. Slabs of one rank's values come one after the other.
+  using Make = std::function<void(std::size_t array, PointBox const& points, T* values)>;
+  void look_at_made(std::size_t arrays, Make const& make, Owners owners, Use const& use) {
+    look_at({arrays, {}, &make}, owners, use);
+  }
 
   /// The other way round: `get`, of the first rank alone, has slabs of an array filled one after the
   /// other, and ranks get what is theirs. All call it. What `get` throws comes on the first one at once.
@@ -50,6 +58,12 @@ class RankArrays {
   std::int64_t size() const { return whole_.size(); }
 
  private:
+  /// What a rank has: planes of each array, or what makes them.
+  struct Source {
+    std::size_t arrays;
+    std::span<std::span<T const> const> own;
+    Make const* make;
+  };
   /// A slab that several ranks have parts of, or that goes to another one.
   struct Mixed {
     std::size_t array;
@@ -61,10 +75,11 @@ class RankArrays {
   std::vector<int> parts_of(std::int64_t first, std::int64_t last) const;
   std::vector<PointBox> boxes_of_rank(Mixed const& slab, int rank) const;
   std::int64_t values_of_rank(Mixed const& slab, int rank) const;
-  void look_at_own(std::span<Slab const> slabs, Use const& use);
+  void look_at(Source const& source, Owners owners, Use const& use);
+  void look_at_own(Source const& source, std::span<Mixed const> slabs, Use const& use);
   std::vector<std::vector<Mixed>> in_rounds(std::vector<Mixed> const& all, Owners owners) const;
-  void look_at_mixed(std::span<std::span<T const> const> own, std::span<Mixed const> round,
-                     Use const& use);
+  void look_at_mixed(Source const& source, std::span<Mixed const> round, Use const& use);
+  void make(Source const& source, Mixed const& slab, T* packed);
   void move_own(T* own, std::vector<PointBox> const& boxes, T* packed, bool back);
   void move_slab(T* values, std::int64_t first, std::vector<PointBox> const& boxes, T* packed,
                  bool back);

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <exception>
-#include <numeric>
 #include <utility>
 
 #include "core/own_places.hpp"
@@ -33,7 +32,7 @@ bool is_written_in_parts(config::RunConfig const& run, Backend backend) {
   bool const finds_norms =
       variant == run.kernels.end() || variant->second == "auto" || variant->second == "threads";
   bool const is_found_so = backend == Backend::cpu
-                               ? has_norms && (run.diagnostics.empty() || finds_norms)
+                               ? has_norms && finds_norms
                                : run.diagnostics.empty() && ranks_here(run) < run.ranks;
   return run.ranks > 1 && is_of_state && is_found_so &&
          std::ranges::all_of(run.output.every_nth_point, [](std::int64_t n) { return n == 1; });
@@ -135,7 +134,8 @@ std::vector<FieldMoments> RankFiles<T>::moments_of(std::span<std::span<T const> 
   auto const all = blocks_of_all(own.size());
   for (std::size_t array = 0; array < all.size(); ++array) {
     auto const moments = reduce::combined_moments(std::span(all[array]));
-    found[array] = {moments.minimum, moments.maximum, moments.sum, moments.sum_of_squares};
+    found[array] = {moments.minimum, moments.maximum, moments.sum, moments.sum_of_squares, 0,
+                    moments.sum};
     double const largest = std::max(std::abs(found[array].minimum), std::abs(found[array].maximum));
     if (largest != 0 && !(largest > 1e-140 && largest < 1e140))
       found[array].exponent = std::clamp(std::ilogb(largest), -1000, 1000);
@@ -147,28 +147,12 @@ std::vector<FieldMoments> RankFiles<T>::moments_of(std::span<std::span<T const> 
 /// On the first rank, the blocks of each array in their order; nothing on the others.
 template <class T>
 auto RankFiles<T>::blocks_of_all(std::size_t arrays) -> std::vector<std::vector<Moments>> {
-  std::vector<std::vector<Moments>> all;
-  auto const counts = of_all_ranks(ranks_, std::ssize(blocks_));
-  if (!ranks_.is_first()) {
-    RankMessage const sent{0, 0, std::as_writable_bytes(std::span(blocks_))};
-    ranks_.exchange({&sent, 1}, {});
-    blocks_.clear();
-    return all;
-  }
-  blocks_.resize(static_cast<std::size_t>(std::reduce(counts.begin(), counts.end())));
-  std::vector<RankMessage> receipts;
-  std::span<Block> rest = std::span(blocks_).subspan(static_cast<std::size_t>(counts.front()));
-  for (int rank = 1; rank < ranks_.count(); ++rank) {
-    auto const size = static_cast<std::size_t>(counts[static_cast<std::size_t>(rank)]);
-    receipts.push_back({rank, 0, std::as_writable_bytes(rest.first(size))});
-    rest = rest.subspan(size);
-  }
-  ranks_.exchange({}, receipts);
+  auto const blocks = to_first(ranks_, std::exchange(blocks_, {}));
+  if (!ranks_.is_first()) return {};
   auto const each =
       static_cast<std::size_t>((arrays_.size() + reduce::host_block - 1) / reduce::host_block);
-  all.assign(arrays, std::vector<Moments>(each));
-  for (auto const& [array, number, moments] : blocks_) all[array][number] = moments;
-  blocks_.clear();
+  std::vector<std::vector<Moments>> all(arrays, std::vector<Moments>(each));
+  for (auto const& [array, number, moments] : blocks) all[array][number] = moments;
   return all;
 }
 

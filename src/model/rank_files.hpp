@@ -36,6 +36,11 @@ class NotFinite final : public NumericalError {
 /// while the first rank writes what it has gathered.
 bool is_written_in_parts(config::RunConfig const& run, Backend backend);
 
+/// The same of one that gives numbers of its own (`Simulation::measure`), which ranks find on the host.
+inline bool finds_numbers_in_parts(config::RunConfig const& run, Backend backend) {
+  return backend == Backend::cpu && is_written_in_parts(run, backend);
+}
+
 /// What a rank takes of its host at most on the way to files, for arrays of so many bytes.
 std::size_t file_slabs_bytes(Backend backend, std::size_t array_bytes);
 

@@ -20,18 +20,33 @@ void RankSteps<T>::with_own(std::span<T* const> arrays, UseOwn const& use) {
 
 template <class T>
 void RankSteps<T>::begin_with(std::span<T* const> arrays, Pass const& fill) {
-  take_halos();
-  halos_there_ = stepped_ = renewed_ = false;
-  forget();
   std::ranges::copy(arrays, arrays_.begin());
+  renewed_ = false;
+  run(arrays, 0, {});  // all know where they are
+  take_halos();
+  halos_there_ = stepped_ = false;
+  forget();
   auto window = window_of(held(), own_);
   set_arrays(window, held());
   fill(stream_, window);
   stream_.synchronize();
+  settled_ = false;
+  since_settled_.restart();
+}
+
+template <class T>
+void RankSteps<T>::reverse() {
+  take_halos();
+  halos_there_ = settled_ = false;
+  forget();
+  std::ranges::reverse(state_);
+  spare_ = others_than(state_);
 }
 
 template void RankSteps<float>::with_own(std::span<float* const>, UseOwn const&);
 template void RankSteps<double>::with_own(std::span<double* const>, UseOwn const&);
+template void RankSteps<float>::reverse();
+template void RankSteps<double>::reverse();
 template void RankSteps<float>::begin_with(std::span<float* const>, Pass const&);
 template void RankSteps<double>::begin_with(std::span<double* const>, Pass const&);
 

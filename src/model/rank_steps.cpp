@@ -65,11 +65,7 @@ template <class T>
 auto RankSteps<T>::order_for(std::span<T* const> arrays, std::int64_t steps) -> Order {
   Order order{steps};
   if (!ranks_.is_first()) return order;
-  bool const same = std::ranges::equal(arrays, arrays_);
-  bool const swapped =
-      !same && std::equal(arrays.rbegin(), arrays.rend(), arrays_.begin(), arrays_.end());
-  order.renewed = renewed_ || (!same && !swapped);
-  order.swapped = swapped && !order.renewed;
+  order.renewed = renewed_ || !std::ranges::equal(arrays, arrays_);
   for (std::size_t i = 0; i < arrays.size(); ++i)
     order.places[i] = std::bit_cast<std::uint64_t>(arrays[i]);
   if (order.renewed && !settled_)
@@ -88,16 +84,12 @@ void RankSteps<T>::run(std::span<T* const> arrays, std::int64_t steps, Pass cons
                                          ranks_.rank(), steps, order.steps));
   std::ranges::copy(arrays, arrays_.begin());
   places_ = order.places;
-  if (order.swapped != 0 || order.renewed != 0) {
+  if (order.renewed != 0) {
     take_halos();
     halos_there_ = false;
     forget();
+    move_slabs(true);
   }
-  if (order.swapped != 0) {
-    std::ranges::reverse(state_);
-    spare_ = others_than(state_);
-  }
-  if (order.renewed != 0) move_slabs(true);
   renewed_ = false;
   stepped_ = stepped_ && order.renewed == 0;
   if (settled_) since_settled_.restart();
@@ -124,8 +116,6 @@ void RankSteps<T>::run(std::span<T* const> arrays, std::int64_t steps, Pass cons
 /// The halos of the next trip are those that are looked at, or exchanged meanwhile.
 template <class T>
 void RankSteps<T>::look(std::span<T* const> arrays, LooksAt planes, Pass const& at) {
-  if (plan_.shape.in_place)
-    throw std::logic_error("a look would write over the state of steps that are made in place");
   run(arrays, 0, at);
   if (planes == LooksAt::own && can_exchange_beside()) lane_of_halos_.go_beside();
   if (!halos_there_ && !halos_started_) start_halos();
@@ -134,6 +124,7 @@ void RankSteps<T>::look(std::span<T* const> arrays, LooksAt planes, Pass const& 
   halos_there_ = true;
   auto window = window_of(held(), own_);
   set_arrays(window, held());
+  if (plan_.shape.in_place) window.out = {};
   at(stream_, window);
 }
 

@@ -83,6 +83,7 @@ class RankSteps final : public WindowSteps<T> {
   using UseOwn = typename WindowSteps<T>::UseOwn;
   void with_own(std::span<T* const> arrays, UseOwn const& use) override;
   void begin_with(std::span<T* const> arrays, Pass const& fill) override;
+  void reverse() override;
   void renew() override { renewed_ = true; }
   std::vector<NamedText> texts() override;
 
@@ -97,8 +98,7 @@ class RankSteps final : public WindowSteps<T> {
   /// What rank 0 tells the others of steps to make.
   struct Order {
     std::int64_t steps = 0;
-    std::int32_t renewed = 0;  // the arrays are to be handed out
-    std::int32_t swapped = 0;  // the state lies in its arrays the other way round
+    std::int64_t renewed = 0;  // the arrays are to be handed out
     std::array<std::uint64_t, Window<T>::most_arrays> places = {};  // of its arrays
   };
 

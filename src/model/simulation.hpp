@@ -45,10 +45,11 @@ struct FieldTarget {
 };
 
 /// What is known of a field that nobody has as a whole; of `sum` and `sum_of_squares` those of its values
-/// times 2^-exponent.
+/// times 2^-exponent, and of `plain_sum` that of the values.
 struct FieldMoments {
   double minimum = 0, maximum = 0, sum = 0, sum_of_squares = 0;
   int exponent = 0;
+  double plain_sum = 0;
 };
 
 /// How processes that share a run put what they have into files of the first one.
@@ -108,8 +109,8 @@ class Simulation {
   /// All processes call it, once before any of what follows.
   virtual void share_files(OwnFiles) {}
   /// All processes call it, the first one with sinks of the fields, to have them written as they are now.
-  /// Returns, on the first one, what the run's diagnostics ask for of each. Throws `FailedTogether`, for a
-  /// value that is not finite, too (`NumericalError`).
+  /// Returns, on the first one, what the run's diagnostics ask for of each; what `measure` finds is found
+  /// then. Throws `FailedTogether`, for a value that is not finite, too (`NumericalError`).
   virtual std::vector<FieldMoments> write_parts(std::vector<FieldTarget> const&) { return {}; }
   /// Whom a computation without time tells how far it is, now and then, in the thread that computes.
   virtual void tell_headway(std::function<void(Headway const&)>) {}
@@ -125,7 +126,8 @@ class Simulation {
   /// Numbers that it found on the way, by the same names at every moment; NaN where unknown.
   virtual std::vector<NamedValue> diagnostics() const { return {}; }
   /// Numbers of the present state that the device finds, by the same names at every moment. Queues
-  /// what finds them and does not wait; they are there once that is done, until the next call.
+  /// what finds them and does not wait; they are there once that is done, until the next call. Of one that
+  /// `has_parts` those of the moment that `write_parts` was called at last.
   virtual std::vector<DeviceNumber> measure() { return {}; }
   /// Values of arrays of the whole grid that are read or written for each point and step, at least.
   virtual double values_per_update() const { return 2; }

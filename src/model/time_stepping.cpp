@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/ranks.hpp"
+#include "model/own_values.hpp"
 #include "model/values.hpp"
 
 namespace gridstride {
@@ -114,7 +115,7 @@ template <class T>
 void TimeStepping<T>::load(CheckpointSource const& source) {
   settle();  // or what initial values still have under way would come later
   clock_.load(source);
-  if (without_whole_) return load_own(source);
+  if (is_shared_ && sweep_) return load_own(source);
   state_.load(source);
   if (sweep_) sweep_->renew();
 }
@@ -124,11 +125,9 @@ void TimeStepping<T>::load_own(CheckpointSource const& source) {
   auto const names = state_.names_of_swept();
   auto const& plan = sweep_->plan();
   RankArrays<T> arrays(stream_, plan, ranks());
-  std::int64_t const plane = plan.shape.plane_values();
   sweep_->begin_with(state_.swept(), [&](Stream&, Window<T> const& window) {
     for (std::size_t i = 0; i < names.size(); ++i) {
-      std::span<T> const own(window.in[i] + window.made[0] * plane,
-                             static_cast<std::size_t>((window.made[1] - window.made[0]) * plane));
+      auto const own = own_planes(plan, window, window.in[i]);
       source.get_parts(names[i], precision_of<T>(), static_cast<std::uint64_t>(grid_.size()),
                        [&](CheckpointSource::ReadSlab const& read) {
                          arrays.hand_out(own, [&](std::int64_t first, std::span<T> slab) {

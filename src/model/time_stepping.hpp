@@ -77,8 +77,14 @@ class TimeStepping : public Simulation {
   /// Adds what there is to tell of how a grid was cut.
   std::vector<NamedText> with_slabs(std::vector<NamedText> texts) const;
 
-  /// Of ranks: nobody has the arrays of the whole.
-  void go_without_whole() { without_whole_ = true; }
+  /// Of ranks: `write_parts` finds the moments of fields whatever diagnostics there are.
+  void want_moments() { wants_moments_ = true; }
+  /// Of ranks: each gives its planes of the state their first values (`WindowSteps::begin_with`), and
+  /// where they go on so the first one has no array of the whole.
+  void begin_with(bool without_whole, typename WindowSteps<T>::Pass const& fill) {
+    without_whole_ = without_whole;
+    sweep_->begin_with(state_.swept(), fill);
+  }
 
   mutable Stream stream_;
   Grid grid_;
@@ -94,9 +100,9 @@ class TimeStepping : public Simulation {
   static constexpr std::int64_t passes_of_graph = 32;  // even
 
   Graph graph_;
-  bool without_whole_ = false;
   bool has_state_, is_shared_;
   bool in_parts_, wants_moments_;
+  bool without_whole_ = false;                   // of ranks
   OwnFiles own_files_;                           // of ranks
   mutable std::unique_ptr<RankFiles<T>> files_;  // once there is something to write
   std::function<void()> before_change_;          // of the state's arrays, of ranks

@@ -25,6 +25,11 @@ void WindowSteps<T>::begin_with(std::span<T* const>, Pass const&) {
 }
 
 template <class T>
+void WindowSteps<T>::reverse() {
+  throw std::logic_error("parts of a state whose arrays are all here");
+}
+
+template <class T>
 std::unique_ptr<WindowSteps<T>> make_window_steps(Stream const& stream, SweepPlan const& plan,
                                                   typename WindowSteps<T>::NextPass next) {
   if (plan.ranks > 1) return std::make_unique<RankSteps<T>>(stream, plan, std::move(next), ranks());

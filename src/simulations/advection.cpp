@@ -21,6 +21,7 @@
 #include "kernels/families.hpp"
 #include "kernels/reduce/reduce.hpp"
 #include "model/entry.hpp"
+#include "model/own_values.hpp"
 #include "model/time_stepping.hpp"
 #include "simulations/advection_look_ahead.hpp"
 #include "simulations/advection_parameters.hpp"
@@ -58,13 +59,20 @@ class Advection final : public StagedStepping<T> {
       : Advection(run, stream, inputs, advection::plan(run, stream.device())) {}
 
   std::vector<NamedText> chosen() const override { return this->with_slabs({}); }
-  bool has_parts() const override { return false; }  // its mass is that of the whole grid
+  bool has_parts() const override { return finds_numbers_in_parts(run_, stream_.backend()); }
+  std::vector<FieldMoments> write_parts(std::vector<FieldTarget> const& targets) override {
+    auto found = Base::write_parts(targets);
+    if (!found.empty()) moments_.span()[0].sum = found[0].plain_sum;
+    return found;
+  }
   std::vector<DeviceNumber> measure() override {
-    this->settle();
-    reduce::sum(stream_, std::as_const(this->u_).span(), mass_.span(), reduce_variant_);
+    if (!has_parts()) {
+      this->settle();
+      reduce::moments(stream_, std::as_const(this->u_).span(), moments_.span(), reduce_variant_);
+    }
     double volume = 1;
     for (int axis = 0; axis < grid_.dims; ++axis) volume *= grid_.spacing[axis];
-    return {{"mass", mass_.data(), volume}};
+    return {{"mass", &moments_.data()->sum, volume}};
   }
   void save(CheckpointSink& sink) const override {
     Base::save(sink);
@@ -92,31 +100,33 @@ class Advection final : public StagedStepping<T> {
         look_ahead_(std::move(look_ahead)),
         variant_(run.kernels.at("advect")),
         reduce_variant_(run.kernels.at("reduce")),
-        mass_(stream_, MemorySpace::device, 1) {
+        moments_(stream_, MemorySpace::device, 1) {
+    this->want_moments();
     make_flow(run, inputs);
-    if (plan) cut(*plan);
-    if (this->has_state()) this->fill_initial(run, inputs);
-    auto start = flow_;
-    start.out = this->u_.data();
-    if (plan)
-      impose_by_parts(start);
-    else
-      advect::impose_inflow(stream_, start);
+    if (plan) {
+      cut(*plan);
+      begin_with_own(run, *plan, inputs);
+    } else {
+      this->fill_initial(run, inputs);
+      impose_inflow(stream_, flow_, this->u_.data());
+    }
   }
 
-  /// Where the flow comes in each rank knows for its planes alone.
-  void impose_by_parts(advect::AdvectionStep<T> const& start) {
-    T* const arrays[] = {start.out};
-    this->sweep_->run(arrays, 1, [this, start](Stream& stream, Window<T> const& window) {
-      auto const size = static_cast<std::size_t>(window.grid.size());
-      copy_async(std::span(window.out[0], size), std::span<T const>(window.in[0], size), stream);
-      auto part = start;
+  void begin_with_own(config::RunConfig const& run, SweepPlan const& plan, Inputs const& inputs) {
+    bool const without_whole = has_parts() && goes_without_whole(run, stream_.backend());
+    this->begin_with(without_whole, [&](Stream& stream, Window<T> const& window) {
+      fill_own(stream, run.initial.find("u")->second, plan, inputs, window, window.in[0],
+               run.kernels.at("evaluate"));
+      auto part = flow_;
       part.grid = window.grid;
-      part.out = window.out[0];
       place(part, window.first, window.cut);
-      advect::impose_inflow(stream, part);
+      impose_inflow(stream, part, window.in[0]);
     });
-    this->settle();
+  }
+
+  static void impose_inflow(Stream& stream, advect::AdvectionStep<T> step, T* values) {
+    step.out = values;
+    advect::impose_inflow(stream, step);
   }
 
   void cut(SweepPlan const& plan) {
@@ -209,8 +219,8 @@ class Advection final : public StagedStepping<T> {
   std::shared_ptr<advection::LookAhead<T>> look_ahead_;  // the clock's rule shares it
   std::string variant_;
   std::string reduce_variant_;
-  advect::AdvectionStep<T> flow_;  // what all steps have in common
-  Buffer<double> mass_;
+  advect::AdvectionStep<T> flow_;       // what all steps have in common
+  Buffer<reduce::Moments<T>> moments_;  // of u, of which the mass is the sum
 };
 
 }  // namespace

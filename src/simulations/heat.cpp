@@ -25,6 +25,7 @@
 #include "kernels/stencil/stencil.hpp"
 #include "model/entry.hpp"
 #include "model/out_of_core.hpp"
+#include "model/own_values.hpp"
 #include "model/time_stepping.hpp"
 #include "simulations/heat_implicit.hpp"
 #include "simulations/heat_multigrid.hpp"
@@ -268,21 +269,20 @@ class Heat final : public StagedStepping<T> {
     step_.source = state_["source"].data();
     step_.sides = heat::sides_of(run, state_);
     if (cut.plan) make_sweep(*cut.plan);
-    bool const has_whole = !goes_without_whole(run, stream.backend());
-    if (!has_whole) fill_own(run, *cut.plan);
-    if (!has_whole || !this->has_state()) return;
-    this->fill_initial(run, inputs);
-    stencil::impose_dirichlet(stream_, grid_, step_.sides, u_.data());
+    if (run.ranks > 1) {
+      begin_with_own(run, *cut.plan, inputs);
+    } else {
+      this->fill_initial(run, inputs);
+      stencil::impose_dirichlet(stream_, grid_, step_.sides, u_.data());
+    }
   }
 
-  /// The first values of this rank's planes, and of those beside them.
-  void fill_own(config::RunConfig const& run, SweepPlan const& plan) {
-    this->go_without_whole();
-    sweep_->begin_with(state_.swept(), [&](Stream& stream, Window<T> const& window) {
-      auto const planes = window.grid.points[static_cast<std::size_t>(grid_.dims - 1)];
-      fill_planes(stream, run.initial.find("u")->second.formula.expression, grid_,
-                  {{window.first, window.first + planes}, plan.held_strips()}, window.in[0],
-                  run.kernels.at("evaluate"));
+  /// The first values of this rank's planes.
+  void begin_with_own(config::RunConfig const& run, SweepPlan const& plan, Inputs const& inputs) {
+    bool const without_whole = goes_without_whole(run, stream_.backend());
+    this->begin_with(without_whole, [&](Stream& stream, Window<T> const& window) {
+      fill_own(stream, run.initial.find("u")->second, plan, inputs, window, window.in[0],
+               run.kernels.at("evaluate"));
       auto step = step_;
       place(step, window.first, window.cut, window.in[0]);
       stencil::impose_dirichlet(stream, window.grid, step.sides, window.in[0]);

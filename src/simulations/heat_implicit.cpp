@@ -36,6 +36,7 @@
 #include "kernels/stencil/implicit.hpp"
 #include "kernels/system/slopes.hpp"
 #include "model/adaptive_steps.hpp"
+#include "model/own_values.hpp"
 #include "model/time_stepping.hpp"
 #include "simulations/heat_implicit_ranks.hpp"
 #include "simulations/heat_multigrid.hpp"
@@ -125,11 +126,15 @@ class ImplicitHeat final : public TimeStepping<T> {
     diffusion_.sides = sides_of(run, state_);
     diffusion_.step = &clock_.device()->step_size;
     equation_ = diffusion_;
-    fill_initial(run, inputs);
-    if (plan)
-      share(run, *plan);
-    else
+    value_ = base_ = u_ = state_["u"].span();
+    if (plan) {
+      share(run, *plan, inputs);
+    } else {
+      fill(stream_, run.initial.find("u")->second, grid_, inputs, u_, nullptr,
+           run.kernels.at("evaluate"));
+      hold_sides(u_);
       systems_ = {stream_, grid_, has_rows(run)};
+    }
     if (takes_multigrid(run)) whole_.emplace(run, part_ ? &part_->planes() : nullptr);
     take_arrays(run, steps);
     split_ = diffusion_;
@@ -161,18 +166,16 @@ class ImplicitHeat final : public TimeStepping<T> {
     return rows;
   }
 
-  void fill_initial(config::RunConfig const& run, Inputs const& inputs) {
-    value_ = base_ = u_ = state_["u"].span();
-    if (!this->has_state()) return;
-    fill(stream_, run.initial.find("u")->second, grid_, inputs, u_, nullptr,
-         run.kernels.at("evaluate"));
-    hold_sides(u_);
-  }
-
-  void share(config::RunConfig const& run, SweepPlan const& plan) {
+  void share(config::RunConfig const& run, SweepPlan const& plan, Inputs const& inputs) {
     this->sweep_ = make_window_steps<T>(stream_, plan, [](std::int64_t) { return 1; });
     part_.emplace(stream_, plan, diffusion_, state_, has_rows(run), !takes_multigrid(run));
     diffusion_ = part_->diffusion();
+    bool const without_whole = goes_without_whole(run, stream_.backend());
+    this->begin_with(without_whole, [&](Stream& stream, Window<T> const& window) {
+      fill_own(stream, run.initial.find("u")->second, plan, inputs, window, window.in[0],
+               run.kernels.at("evaluate"));
+      hold_sides(own_planes(plan, window, window.in[0]));
+    });
   }
 
   void take_arrays(config::RunConfig const& run, Steps const& steps) {

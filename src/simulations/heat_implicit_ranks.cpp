@@ -103,7 +103,8 @@ SlabSteps implicit_slabs(config::RunConfig const& run, Device const& device,
   SlabSteps steps{.shape = {},
                   .evolved = {"u"},
                   .needed = "of the scheme ftcs",
-                  .needed_of_ranks = needed_for(of_ranks)};
+                  .needed_of_ranks = needed_for(of_ranks),
+                  .without_whole = goes_without_whole(run, device.backend())};
   auto& shape = steps.shape;
   shape.grid = run.grid;
   shape.periodic = run.sides_of("u")[run.grid.dims - 1][0].kind == SideKind::periodic;

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -20,6 +21,7 @@
 #include "kernels/families.hpp"
 #include "kernels/star/star.hpp"
 #include "model/entry.hpp"
+#include "model/own_values.hpp"
 #include "model/time_stepping.hpp"
 #include "model/values.hpp"
 #include "simulations/wave_parameters.hpp"
@@ -39,10 +41,21 @@ class Wave final : public TimeStepping<T> {
   Wave(config::RunConfig const& run, Stream const& stream, Inputs const& inputs)
       : Wave(run, stream, inputs, wave::plan(run, stream.device())) {}
 
-  bool has_parts() const override { return false; }  // its energy is that of the whole grid
+  bool has_parts() const override { return finds_numbers_in_parts(run_, stream_.backend()); }
+  std::vector<FieldMoments> write_parts(std::vector<FieldTarget> const& targets) override {
+    auto found = Base::write_parts(targets);
+    T* const state[] = {arrays_.now, arrays_.before};
+    sweep_->look(state, LooksAt::beside, [this](Stream&, Window<T> const& window) {
+      wave::find_energy<T>(stream_, sweep_->plan(), window, step_, step_before_, at_points(nullptr),
+                           energy_.span());
+    });
+    return found;
+  }
   std::vector<DeviceNumber> measure() override {
-    this->settle();
-    star::energy(stream_, leapfrog_step(), step_before_, energy_.span());
+    if (!has_parts()) {
+      this->settle();
+      star::energy(stream_, leapfrog_step(), step_before_, energy_.span());
+    }
     return {{"energy", energy_.data()}};
   }
   double values_per_update() const override {
@@ -112,53 +125,73 @@ class Wave final : public TimeStepping<T> {
   /// u at time 0, and as the step before what a step of −dt from there makes: exact to order 2 as
   /// the scheme itself, so that the first step is one like all others.
   void make_initial(config::RunConfig const& run, Inputs const& inputs, double dt) {
-    auto const now = now_.span(), before = before_.span();
-    auto const fill_with = [&](config::FieldSource const& source, std::span<T> target) {
-      if (!this->has_state()) return;
-      fill(stream_, source, grid_, inputs, target, nullptr, run.kernels.at("evaluate"));
-    };
     star::LeapfrogStep<T> step = leapfrog_step();
     step.ratio = 0;  // a copy with zeros on fixed sides
+    give(run, inputs, [&](std::span<T> now, std::span<T> before, Fill const& fill) {
+      fill(run.initial.at("u"), sweep_ ? now : before);
+      if (sweep_) zero_async(before, stream_);
+    });
     if (sweep_) {
-      fill_with(run.initial.at("u"), now);
-      zero_async(before, stream_);
       sweep(step, 1, nullptr);
-      this->settle();
     } else {
-      fill_with(run.initial.at("u"), before);
-      step.in = step.previous = before.data();
-      step.out = now.data();
+      step.in = step.previous = before_.data();
+      step.out = now_.data();
       star::leapfrog(stream_, step, chosen_);
     }
-    fill_with(wave::parameters_of(run).initial_velocity, before);
-    elementwise::scale(stream_, static_cast<T>(dt), before);
-    elementwise::add<T>(stream_, now, before, before);
-    if (sweep_) sweep_->renew();
+    give(run, inputs, [&](std::span<T> now, std::span<T> before, Fill const& fill) {
+      fill(wave::parameters_of(run).initial_velocity, before);
+      elementwise::scale(stream_, static_cast<T>(dt), before);
+      elementwise::add<T>(stream_, now, before, before);
+    });
     step = leapfrog_step();  // back in time, from u + dt·v as the moment behind
     step.factor = dt * dt / 2;
     step.damping_time = -dt / 2;
-    if (sweep_) {
-      sweep(step, 1, &ricker_);  // which leaves u at time 0 in the place of the moment behind
-      std::swap(arrays_.now, arrays_.before);
-      place_arrays();
-    } else {
-      apply(step);
-    }
     step_before_ = dt;
+    if (!sweep_) return apply(step);
+    sweep(step, 1, &ricker_);  // which leaves u at time 0 in the place of the moment behind
+    if (run.ranks > 1) return sweep_->reverse();
+    std::swap(arrays_.now, arrays_.before);
+    place_arrays();
+  }
+
+  using Fill = std::function<void(config::FieldSource const&, std::span<T>)>;
+  /// Changes the arrays of the state, of ranks what each has of them.
+  void give(config::RunConfig const& run, Inputs const& inputs,
+            std::function<void(std::span<T> now, std::span<T> before, Fill const&)> const& change) {
+    auto const& variant = run.kernels.at("evaluate");
+    if (run.ranks == 1) {
+      this->settle();
+      change(now_.span(), before_.span(),
+             [&](config::FieldSource const& source, std::span<T> target) {
+               fill(stream_, source, grid_, inputs, target, nullptr, variant);
+             });
+      if (sweep_) sweep_->renew();
+      return;
+    }
+    bool const without_whole = has_parts() && goes_without_whole(run, stream_.backend());
+    this->begin_with(without_whole, [&](Stream&, Window<T> const& window) {
+      auto const size = static_cast<std::size_t>(window.grid.size());
+      change({window.in[0], size}, {window.in[1], size},
+             [&](config::FieldSource const& source, std::span<T> target) {
+               fill_own(stream_, source, sweep_->plan(), inputs, window, target.data(), variant);
+             });
+    });
   }
 
   /// Queues steps of a grid that is cut.
   void sweep(star::LeapfrogStep<T> const& step, std::int64_t steps,
              wave::PointSources<T> const* ricker) {
     T* const state[] = {arrays_.now, arrays_.before};
+    sweep_->run(state, steps, wave::pass_of<T>(step, chosen_, at_points(ricker)));
+  }
+
+  wave::AtPoints<T> at_points(wave::PointSources<T> const* ricker) {
     auto const held = sweep_->plan().held_strips();
-    sweep_->run(state, steps,
-                wave::pass_of<T>(step, chosen_,
-                                 {.speed_squared = &state_["speed squared"],
-                                  .source = &state_["source"],
-                                  .ricker = ricker,
-                                  .clock = clock_.device(),
-                                  .first_across = {held[0].lower, held[1].lower}}));
+    return {.speed_squared = &state_["speed squared"],
+            .source = &state_["source"],
+            .ricker = ricker,
+            .clock = clock_.device(),
+            .first_across = {held[0].lower, held[1].lower}};
   }
 
   void place_arrays() {

@@ -10,6 +10,7 @@
 #include "config/file_source.hpp"
 #include "expression/transform.hpp"
 #include "model/out_of_core.hpp"
+#include "model/rank_files.hpp"
 #include "model/step_clock.hpp"
 #include "model/values.hpp"
 
@@ -193,7 +194,7 @@ std::vector<Row> rows(config::RunConfig const& run, Backend backend) {
   Row before = evolved(run, "u_before", 1);
   before.source = parameters.initial_velocity;  // that it begins as
   Row speed = coefficient(run, "speed squared", squared);
-  speed.whole = true;  // which the energy is found with
+  speed.whole = !finds_numbers_in_parts(run, backend);  // which the energy is found with
   std::vector<Row> rows = {evolved(run, "u", 1), before, speed,
                            term(run, "source", source_of(parameters.source))};
   bool const several = star::fused_steps(backend, kind_of(run, rows), wanted_by(run)) > 1;

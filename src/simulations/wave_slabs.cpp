@@ -1,9 +1,17 @@
 #include "simulations/wave_slabs.hpp"
 
 #include <algorithm>
+#include <mutex>
+#include <numeric>
 #include <utility>
 
+#include "core/rank_sums.hpp"
+#include "core/ranks.hpp"
+#include "kernels/reduce/reduce.hpp"
+#include "kernels/support/parallel_for.hpp"
 #include "model/bricks.hpp"
+#include "model/rank_arrays.hpp"
+#include "model/rank_files.hpp"
 #include "model/values.hpp"
 #include "simulations/wave_parameters.hpp"
 
@@ -19,7 +27,9 @@ SlabSteps slab_steps(config::RunConfig const& run, Device const& device) {
                   .evolved = {"u", "u_before"},
                   .needed = needed_for(obstacles),
                   .needed_of_ranks = needed_for(of_ranks),
-                  .needed_of_strips = needed_of_formulas(run, all)};
+                  .needed_of_strips = needed_of_formulas(run, all),
+                  .without_whole = finds_numbers_in_parts(run, device.backend()) &&
+                                   goes_without_whole(run, device.backend())};
   if (steps.takes_none()) return steps;
   auto const slowest = static_cast<std::size_t>(run.grid.dims - 1);
   auto const chosen = chosen_for<double>(run, device);
@@ -103,28 +113,40 @@ void PointSources<T>::add(Stream& stream, star::LeapfrogStep<T> const& step, std
 template class PointSources<float>;
 template class PointSources<double>;
 
+namespace {
+
+/// Of a window, but for its arrays.
+template <class T>
+star::LeapfrogStep<T> step_on(Window<T> const& window, star::LeapfrogStep<T> const& step,
+                              AtPoints<T> const& at_points) {
+  auto part = step;
+  part.grid = window.grid;
+  part.made = window.made;
+  part.beside = window.beside;
+  part.speed_squared_field = at_points.speed_squared->at(window.first);
+  part.source = at_points.source->at(window.first);
+  auto const slowest = static_cast<std::size_t>(part.grid.dims - 1);
+  if (part.damping[slowest] != nullptr) part.damping[slowest] += window.first;
+  for (std::size_t which = 0; which < strip_axes; ++which) {
+    int const axis = axis_of_strips(part.grid.dims, which);
+    if (axis >= 0 && part.damping[static_cast<std::size_t>(axis)] != nullptr)
+      part.damping[static_cast<std::size_t>(axis)] += at_points.first_across[which];
+  }
+  for (std::size_t side = 0; side < 2; ++side)
+    if (window.cut[0] && window.cut[1])
+      part.sides[slowest][side] = SideKind::periodic;
+    else if (window.cut[side])
+      part.sides[slowest][side] = SideKind::free;
+  return part;
+}
+
+}  // namespace
+
 template <class T>
 typename WindowSteps<T>::Pass pass_of(star::LeapfrogStep<T> const& step,
                                       star::Chosen<T> const& chosen, AtPoints<T> const& at_points) {
   return [step, chosen, at_points](Stream& stream, Window<T> const& window) {
-    auto part = step;
-    part.grid = window.grid;
-    part.made = window.made;
-    part.beside = window.beside;
-    part.speed_squared_field = at_points.speed_squared->at(window.first);
-    part.source = at_points.source->at(window.first);
-    auto const slowest = static_cast<std::size_t>(part.grid.dims - 1);
-    if (part.damping[slowest] != nullptr) part.damping[slowest] += window.first;
-    for (std::size_t which = 0; which < strip_axes; ++which) {
-      int const axis = axis_of_strips(part.grid.dims, which);
-      if (axis >= 0 && part.damping[static_cast<std::size_t>(axis)] != nullptr)
-        part.damping[static_cast<std::size_t>(axis)] += at_points.first_across[which];
-    }
-    for (std::size_t side = 0; side < 2; ++side)
-      if (window.cut[0] && window.cut[1])
-        part.sides[slowest][side] = SideKind::periodic;
-      else if (window.cut[side])
-        part.sides[slowest][side] = SideKind::free;
+    auto part = step_on(window, step, at_points);
     if (window.steps > 1) {
       star::WaveArrays<T> arrays{window.in[0], window.in[1], {window.out[0], window.out[1]}};
       return star::leapfrog_repeatedly(stream, part, arrays, window.steps, chosen);
@@ -145,5 +167,51 @@ template WindowSteps<float>::Pass pass_of(star::LeapfrogStep<float> const&,
                                           star::Chosen<float> const&, AtPoints<float> const&);
 template WindowSteps<double>::Pass pass_of(star::LeapfrogStep<double> const&,
                                            star::Chosen<double> const&, AtPoints<double> const&);
+
+template <class T>
+void find_energy(Stream& stream, SweepPlan const& plan, Window<T> const& window,
+                 star::LeapfrogStep<T> const& step, double tau, AtPoints<T> const& at_points,
+                 std::span<double> energy) {
+  struct Part {
+    std::int64_t number;
+    double sum;
+  };
+  auto part = step_on(window, step, at_points);
+  part.in = window.in[0];
+  part.previous = window.in[1];
+  Brick const held{{window.first, window.first + part.grid.points[part.grid.dims - 1]},
+                   plan.held_strips()};
+  auto const begin = begin_of(extents_of(whole_grid(plan), held));
+  auto const make = [&](std::size_t, PointBox const& box, double* shares) {
+    star::PointsOfGrid points{begin_of(box), points_of(box)};
+    for (std::size_t axis = 0; axis < 3; ++axis) points.first[axis] -= begin[axis];
+    star::energy_shares(part, tau, points, shares);
+  };
+  std::mutex mutex;
+  std::vector<Part> own;
+  RankArrays<double> arrays(stream, plan, ranks());
+  arrays.look_at_made(1, make, RankArrays<double>::Owners::all, [&](auto const& slab) {
+    std::vector<Part> found((slab.values.size() + star::energy_piece - 1) / star::energy_piece);
+    parallel_for(std::ssize(found), star::energy_piece, [&](std::int64_t n) {
+      auto const rest = slab.values.subspan(static_cast<std::size_t>(n * star::energy_piece));
+      auto const piece = rest.first(std::min<std::size_t>(rest.size(), star::energy_piece));
+      found[static_cast<std::size_t>(n)] = {slab.first / star::energy_piece + n,
+                                            std::accumulate(piece.begin(), piece.end(), 0.0)};
+    });
+    std::scoped_lock const lock(mutex);
+    own.insert(own.end(), found.begin(), found.end());
+  });
+  auto const parts = to_first(ranks(), own);
+  std::vector<double> sums(parts.size());
+  for (auto const& [number, sum] : parts) sums[static_cast<std::size_t>(number)] = sum;
+  reduce::sum<double>(stream, sums, energy);
+}
+
+template void find_energy(Stream&, SweepPlan const&, Window<float> const&,
+                          star::LeapfrogStep<float> const&, double, AtPoints<float> const&,
+                          std::span<double>);
+template void find_energy(Stream&, SweepPlan const&, Window<double> const&,
+                          star::LeapfrogStep<double> const&, double, AtPoints<double> const&,
+                          std::span<double>);
 
 }  // namespace gridstride::wave

@@ -115,7 +115,13 @@ class Dice(random.Random):
                  {"histogram": {"field": field, "bins": self.randint(1, 70)}},
                  {"quantiles": {"field": field, "at": [0, 0.31, 0.5, 1]}}, {"integral": f"{field}^2*x"},
                  {"minimum": {"of": f"{field} - x", "where": True}}, {"maximum": {"of": f"{field}^2", "where": True}}]
+        if self.chance(0.5):  # what ranks find by parts
+            return self.choice((["norms"], ["norms"], []))
         return ["norms"] + self.sample(kinds, self.randint(0, 3))
+
+    def first_values(self, files, name, grid):
+        """A formula of the constant s, or a file."""
+        return f"s*({self.smooth(axes(grid))})" if self.chance(0.7) else self.array(files, name, grid)
 
     def output(self, grid, precision):
         found = {"formats": self.choice((["hdf5", "vti"], ["vti", "hdf5"], ["hdf5"]))}

@@ -48,8 +48,8 @@ def heat(dice):
             time.update(step="adaptive", tolerance=1e-4)
         if dice.chance(0.6):
             parameters["solver"] = "multigrid"
-    initial = f"s*({dice.smooth(names)})" if dice.chance(0.7) else dice.array(files, "u", grid)
-    config = config_in_time(dice, "heat", grid, time, steps, parameters=parameters, initial={"u": initial},
+    config = config_in_time(dice, "heat", grid, time, steps, parameters=parameters,
+                            initial={"u": dice.first_values(files, "u", grid)},
                             boundary=dice.sides(grid, (("dirichlet", True), ("neumann", True)),
                                                 dice.value_on_side(grid, dice.chance(0.4))))
     bound = rounding_of_steps(config, 4 * steps) + (0 if explicit else of_solves(config, steps))
@@ -75,14 +75,14 @@ def wave(dice):
     if dice.chance(0.4):
         parameters["source"] = dice.smooth(names + ["t"])
     if dice.chance(0.3):
-        parameters["initial_velocity"] = dice.smooth(names)
+        parameters["initial_velocity"] = dice.choice((dice.smooth(names), dice.array(files, "w", grid)))
     if dice.chance(0.3):
         parameters["ricker"] = [{"at": dice.point(grid), "frequency": dice.number(1, 9, 1)}]
     boundary = dice.sides(grid, [("fixed", False), ("free", False)] + [("absorbing", False)] * (min(grid["points"]) > 16))
     if "absorbing" in str(boundary):
         parameters["absorbing"] = {"thickness": dice.randint(1, 6), "strength": dice.number(0, 0.5, 2)}
     config = config_in_time(dice, "wave", grid, time, steps, parameters=parameters, boundary=boundary,
-                            initial={"u": f"s*({dice.smooth(names)})"})
+                            initial={"u": dice.first_values(files, "u", grid)})
     changes = [{"kernels": {"star": "reference"}}, {"limits": {"trip_steps": dice.randint(1, 4)}}]
     if dims == 2:
         changes.append({"kernels": {"fused_steps": dice.randint(1, 2)}})
@@ -99,7 +99,7 @@ def advection(dice):
     kinds = (dice.number(-1, 1), dice.smooth(names), dice.smooth(names + ["t"]), dice.array(files, "v", grid))
     velocity = {axis: dice.choice(kinds) for axis in dice.sample(names, dice.randint(1, len(names)))}
     config = config_in_time(dice, "advection", grid, time, steps, parameters={"velocity": velocity},
-                            initial={"u": f"s*({dice.smooth(names)})"},
+                            initial={"u": dice.first_values(files, "u", grid)},
                             boundary=dice.sides(grid, (("dirichlet", True), ("outflow", False)),
                                                 dice.value_on_side(grid, dice.chance(0.4))))
     return Case(config, files, dice.parts(grid), [{"kernels": {"advect": "reference"}}],
@@ -123,7 +123,7 @@ def reactions(dice, fields, names, explicit):
     return dice.sample(kinds, dice.randint(0, 3))
 
 
-def diffusing(dice, grid, names, explicit):
+def diffusing(dice, files, grid, names, explicit):
     """One or two fields that diffuse and react; the sections of a config."""
     fields = ["u", "v"][:dice.randint(1, 2)]
     equations = {}
@@ -135,7 +135,7 @@ def diffusing(dice, grid, names, explicit):
     kinds = [("dirichlet", True), ("neumann", True)] + [("outflow", False)] * explicit
     sections = {"equations": equations, "let": {"r": f"u/(1 + u^2)*({dice.wave(names[0])})"},
                 "boundary": dice.sides(grid, kinds, dice.value_on_side(grid, dice.chance(0.4))),
-                "initial": {field: f"s*({dice.smooth(names)})" for field in fields}}
+                "initial": {field: dice.first_values(files, field, grid) for field in fields}}
     if not any(equation.endswith("r") or " r " in equation for equation in equations.values()):
         del sections["let"]
     if explicit and dice.chance(0.3):
@@ -167,7 +167,7 @@ def waves(dice, grid, names):
 
 
 def pde(dice):
-    grid = dice.grid(8, with_levels=True)
+    grid, files = dice.grid(8, with_levels=True), {}
     dims, names = len(grid["points"]), axes(grid)
     kind = dice.choice(("explicit", "explicit", "implicit", "implicit", "carried" if dims > 1 else "waves", "waves"))
     explicit = kind != "implicit"
@@ -181,7 +181,7 @@ def pde(dice):
     if time["scheme"] in ("rk45", "ark3") and dice.chance(0.4):
         time.update(step="adaptive", tolerance=1e-4)
     sections = (carried(dice, grid, names) if kind == "carried" else waves(dice, grid, names) if kind == "waves"
-                else diffusing(dice, grid, names, explicit))
+                else diffusing(dice, files, grid, names, explicit))
     config = config_in_time(dice, "pde", grid, time, steps, **sections)
     field = next(iter(sections["equations"]))
     config["diagnostics"] = dice.diagnostics(grid, field)
@@ -200,4 +200,4 @@ def pde(dice):
     several = explicit and not any(word in str(config) for word in ("mean", "stop"))
     changes = [{"kernels": {"system": "reference"}}, {"kernels": {"evaluate": "reference"}}]
     rows = {"system": ("interpreter", "points", "planes", "march")}
-    return Case(config, {}, dice.parts(grid, several) if dims > 1 or explicit else [], changes, rows, bound=bound)
+    return Case(config, files, dice.parts(grid, several) if dims > 1 or explicit else [], changes, rows, bound=bound)

@@ -47,6 +47,20 @@ def heat(**changes):
     return {key: value for key, value in config.items() if value is not None}
 
 
+def moving(scheme="rk4", precision="float64", **changes):
+    """A run with all that changes in time, of 1000 steps or more. The outputs are at no multiple of
+    the step, so that the last step before each is a short one."""
+    config = heat(
+        precision=precision, grid={"points": [33, 32]}, initial={"u": "cos(3*x)*(2 + sin(2*pi*y))"},
+        boundary={"x": {"lower": {"dirichlet": "sin(40*t)"}, "upper": {"neumann": "cos(30*t)*y"}},
+                  "y": "periodic"},
+        parameters={"diffusivity": "1 + x", "source": "sin(50*t)*x"},
+        time={"scheme": scheme, "end": 0.2 if scheme == "ftcs" else 0.25},
+        output={"every": {"count": 15}})
+    config.update(changes)
+    return config
+
+
 class Case(unittest.TestCase):
     """A test in a temporary working directory, `self.directory`."""
 

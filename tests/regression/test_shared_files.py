@@ -3,6 +3,8 @@
 import json
 import re
 
+import numpy
+
 import support
 from support import DONE, FAILED
 from shared import MPIRUN, NeedsGpu, REACTION, Shared, heat, pde
@@ -15,6 +17,15 @@ LARGE_2D = heat(grid={"points": [1201, 1103]}, time=THREE_STEPS, checkpoint=CHEC
 LARGE_3D = heat(grid={"points": [131, 103, 101]}, boundary={"x": "periodic", "y": {"neumann": 0}, "z": {"dirichlet": 1}},
                 initial={"u": "x*y + sin(3*z)"}, time=THREE_STEPS, checkpoint=CHECKPOINTS,
                 output={"every": {"count": 1}})
+WAVE = {"simulation": "wave", "grid": {"points": [1103, 1007]}, "initial": {"u": "exp(-40*((x - 0.4)^2 + (y - 0.6)^2))"},
+        "boundary": {"x": {"lower": "free", "upper": "absorbing"}, "y": "periodic"}, "checkpoint": CHECKPOINTS,
+        "parameters": {"speed": "0.5 + x*y", "order": 8, "absorbing": {"thickness": 9}, "source": "sin(9*x + t)",
+                       "initial_velocity": "cos(3*y)", "ricker": [{"at": [0.3, 0.2], "frequency": 5}]},
+        "time": {"step": 1e-5, "end": 3e-5}, "output": {"every": {"count": 1}}}
+FLOW = {"simulation": "advection", "grid": {"points": [67, 103, 171]}, "initial": {"u": "exp(-9*(x - y)^2) + z"},
+        "boundary": {"x": {"lower": {"dirichlet": "y + t"}, "upper": "outflow"}, "y": "periodic", "z": "outflow"},
+        "parameters": {"velocity": {"x": "1 + y", "y": 0.3, "z": "sin(9*x)*cos(t)"}}, "checkpoint": CHECKPOINTS,
+        "time": {"step": 1e-5, "end": 3e-5}, "output": {"every": {"count": 1}}}
 SMALL = heat(grid={"points": [24, 31]}, checkpoint=CHECKPOINTS, time={"end": 0.01, "scheme": "rk4"})
 
 
@@ -57,6 +68,42 @@ class OfTheHost(Parts):
 
     def test_bricks(self):
         self.assert_files(LARGE_3D, (8,), "--set", "ranks=[2,2,2]")
+
+    def test_numbers_of_the_whole(self):
+        """The energy of a wave and the mass of what flows, whatever diagnostics there are."""
+        self.assert_files(WAVE, (2, 5))
+        self.assert_files({**WAVE, "diagnostics": []}, (4,), "--set", "ranks=[2,2]", precisions=("float32",))
+        self.assert_files(FLOW, (3,))
+        self.assert_files({**FLOW, "diagnostics": []}, (8,), "--set", "ranks=[2,2,2]", precisions=("float64",))
+        small = {"grid": {"points": [31, 33]}, "time": {"end": 0.1}, "output": {"every": {"count": 3}}}
+        self.assert_files({**WAVE, **small}, (2, 3))
+        self.assert_files({**WAVE, **small}, (4,), "--set", "ranks=[2,2]")
+        self.assert_files({**FLOW, **small, "grid": {"points": [23, 24, 25]}}, (8,), "--set", "ranks=[2,2,2]")
+
+    def test_implicit_steps(self):
+        for parameters in ({}, {"solver": "multigrid"}):
+            self.assert_files({**LARGE_2D, "time": {"scheme": "crank_nicolson", "step": 1e-6, "end": 2e-6},
+                               "parameters": {"diffusivity": "1 + x*y", **parameters}}, (2, 3), precisions=("float64",))
+
+    def test_starts_from_files(self):
+        """In the order of memory, and in another one, from which the first rank has all of it for a while."""
+        values = numpy.random.default_rng(7).uniform(-1, 1, (1103, 1201))
+        numpy.save(self.directory / "c.npy", values)
+        numpy.save(self.directory / "fortran.npy", numpy.asfortranarray(values.astype("f4")))
+        for name in ("c", "fortran"):
+            initial = {"u": {"file": f"{name}.npy"}}
+            self.assert_files({**LARGE_2D, "initial": initial}, (3,), precisions=("float64",))
+            self.assert_files({**LARGE_2D, "initial": initial}, (4,), "--set", "ranks=[2,2]", precisions=("float32",))
+            wave = {**WAVE, "grid": {"points": [1201, 1103]}, "initial": initial,
+                    "parameters": {"speed": 1, "initial_velocity": initial["u"]}}
+            self.assert_files(wave, (2,), precisions=("float64",))
+        values[700, 3] = numpy.nan
+        numpy.save(self.directory / "c.npy", values)
+        file = self.write("case.yaml", {**LARGE_2D, "initial": {"u": {"file": "c.npy"}}})
+        _, one = self.call("run", file, "--output", "one", "--quiet", "--overwrite", code=support.BAD_INPUT)
+        _, err = self.end_of(self.start_ranks(2, "run", file, "--output", "many", "--quiet", "--overwrite"),
+                             support.BAD_INPUT, "a file with a value that is not finite")
+        self.assertIn(one.strip(), err)
 
     def test_several_fields(self):
         self.assert_files(pde(REACTION, checkpoint=CHECKPOINTS, time={"end": 0.1, "scheme": "rk4"}), (2, 3))

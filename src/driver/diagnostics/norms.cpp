@@ -77,7 +77,7 @@ std::vector<NamedValue> norms_of(config::RunOptions const& run, std::span<Field 
                                  std::span<FieldMoments const> moments) {
   std::vector<NamedValue> found;
   for (std::size_t i = 0; i < fields.size(); ++i) {
-    auto const& [minimum, maximum, sum, squares, exponent] = moments[i];
+    auto const& [minimum, maximum, sum, squares, exponent, plain_sum] = moments[i];
     auto const size = static_cast<double>(fields[i].grid.size());
     double const values[] = {minimum, maximum, std::scalbn(sum / size, exponent),
                              std::scalbn(std::sqrt(squares / size), exponent)};

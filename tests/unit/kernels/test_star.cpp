@@ -1,13 +1,16 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <numeric>
 #include <stdexcept>
 #include <utility>
 #include <vector>
 
+#include "kernels/reduce/reduce.hpp"
 #include "kernels/star/star.hpp"
 #include "support/star_cases.hpp"
 
@@ -278,6 +281,42 @@ TEST(Star, EnergyIsConserved) {
     EXPECT_GT(energies.front(), 0);
     for (double const energy : energies)
       EXPECT_NEAR(energy, energies.front(), 1e-12 * energies.front()) << one.text();
+  }
+}
+
+/// Of boxes in their order, the shares of which add up to it, by pieces, to the bit; of all sides and orders,
+/// where points lie beside a side and where not.
+TEST(Star, EnergyOfParts) {
+  Stream stream(Device::open(Backend::cpu));
+  for (auto one : test::star_cases()) {
+    if (one.grid.size() > 100000) continue;
+    test::StarProblem<double> problem(stream, one);
+    auto const step = problem.step();
+    double energy = 0, sum = 0;
+    star::energy(stream, step, 0.5, std::span(&energy, 1));
+    auto const [nx, ny, nz] = one.grid.points;
+    std::vector<double> shares(static_cast<std::size_t>(one.grid.size()), -1);
+    // The lower part of each line, the upper one, and so of lines.
+    using Ends = std::array<std::int64_t, 2>;
+    for (std::int64_t z = 0; z < nz; ++z)
+      for (auto const& [first_y, last_y] : {Ends{0, ny / 2}, Ends{ny / 2, ny}})
+        for (auto const& [first_x, last_x] : {Ends{0, nx / 3}, Ends{nx / 3, nx}}) {
+          std::int64_t const width = last_x - first_x, lines = last_y - first_y;
+          std::vector<double> box(static_cast<std::size_t>(width * lines));
+          star::energy_shares(step, 0.5, {{first_x, first_y, z}, {width, lines, 1}}, box.data());
+          for (std::int64_t j = 0; j < lines; ++j)
+            std::copy_n(box.begin() + j * width, width,
+                        shares.begin() + first_x + nx * (first_y + j + ny * z));
+        }
+    std::vector<double> pieces;
+    for (std::size_t at = 0; at < shares.size(); at += star::energy_piece)
+      pieces.push_back(
+          std::accumulate(shares.begin() + static_cast<std::ptrdiff_t>(at),
+                          shares.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(
+                                               at + star::energy_piece, shares.size())),
+                          0.0));
+    reduce::sum<double>(stream, pieces, std::span(&sum, 1));
+    EXPECT_EQ(energy, sum) << one.text();
   }
 }
 

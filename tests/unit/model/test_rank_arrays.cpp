@@ -54,9 +54,10 @@ std::vector<T> own_of(SweepPlan const& plan, int rank, std::size_t array) {
   return own;
 }
 
-/// All slabs come once, with the values of the array, to as many ranks as may have them.
+/// All slabs come once, with the values of the array, to as many ranks as may have them; of arrays that are
+/// there, and of those that are made.
 template <class T>
-void expect_slabs(Case const& of, typename RankArrays<T>::Owners owners) {
+void expect_slabs(Case const& of, typename RankArrays<T>::Owners owners, bool made = false) {
   SCOPED_TRACE(testing::Message() << of.points[0] << ' ' << of.points[1] << ' ' << of.points[2]
                                   << " in " << of.parts[0] << ' ' << of.parts[1] << ' '
                                   << of.parts[2] << ", " << sizeof(T));
@@ -70,7 +71,14 @@ void expect_slabs(Case const& of, typename RankArrays<T>::Owners owners) {
     std::vector<T> const first = own_of<T>(plan, ranks.rank(), 0),
                          second = own_of<T>(plan, ranks.rank(), 1);
     std::vector<std::span<T const>> const own = {first, second};
-    arrays.look(own, owners, [&](auto const& slab) {
+    auto const make = [&](std::size_t array, PointBox const& box, T* made_values) {
+      Grid const whole = whole_grid(plan);
+      for (std::int64_t z = box[2].lower; z < box[2].upper; ++z)
+        for (std::int64_t y = box[1].lower; y < box[1].upper; ++y)
+          for (std::int64_t x = box[0].lower; x < box[0].upper; ++x)
+            *made_values++ = value_at<T>(array, place_in(whole.points, {x, y, z}));
+    };
+    auto const use = [&](auto const& slab) {
       std::int64_t bad = 0;
       for (std::size_t i = 0; i < slab.values.size(); ++i)
         bad += slab.values[i] != value_at<T>(slab.array, slab.first + static_cast<std::int64_t>(i));
@@ -80,7 +88,11 @@ void expect_slabs(Case const& of, typename RankArrays<T>::Owners owners) {
       had.insert(ranks.rank());
       values += std::ssize(slab.values);
       wrong += bad;
-    });
+    };
+    if (made)
+      arrays.look_at_made(2, make, owners, use);
+    else
+      arrays.look(own, owners, use);
   }));
   EXPECT_EQ(wrong, 0);
   EXPECT_EQ(values, 2 * of.points[0] * of.points[1] * of.points[2]);
@@ -103,6 +115,7 @@ TEST(RankArrays, EachSlabIsSomewhereAsAWhole) {
   for (Case const& of : cases) {
     expect_slabs<double>(of, RankArrays<double>::Owners::all);
     expect_slabs<double>(of, RankArrays<double>::Owners::first);
+    expect_slabs<double>(of, RankArrays<double>::Owners::all, true);
   }
   expect_slabs<float>(cases[3], RankArrays<float>::Owners::all);
   expect_slabs<float>(cases[6], RankArrays<float>::Owners::first);

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "config/run_config.hpp"
+#include "core/stream.hpp"
+#include "model/simulation.hpp"
+#include "model/window_steps.hpp"
+
+namespace gridstride {
+
+/// First values of the planes that a rank owns, into `target`, an array of a window's (`begin_with`); of a
+/// formula those of all planes of the window. All ranks call it. A formula each evaluates for itself. Of a
+/// file the first one reads a slab after the other; all of it is there for a while where it is stored in
+/// another order, and so are the values of a formula that cannot be evaluated at some points alone. Throws as
+/// `fill` does, on the first rank. Waits for what goes from rank to rank. Instantiated for float and double.
+template <class T>
+void fill_own(Stream& stream, config::FieldSource const& source, SweepPlan const& plan,
+              Inputs const& inputs, Window<T> const& window, T* target, std::string_view variant);
+
+/// The planes of a window that this rank owns.
+template <class T>
+std::span<T> own_planes(SweepPlan const& plan, Window<T> const& window, T* array) {
+  std::int64_t const plane = plan.shape.plane_values();
+  return {array + window.made[0] * plane,
+          static_cast<std::size_t>((window.made[1] - window.made[0]) * plane)};
+}
+
+}  // namespace gridstride
