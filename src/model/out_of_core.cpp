@@ -254,7 +254,7 @@ std::vector<Row> rows_of_slabs(config::RunConfig const& run, std::vector<Row> ro
     if (row.role == Role::coefficient || row.role == Role::scratch) row.strips = plan.held_strips();
     if (row.role == Role::coefficient && row.arrays > 0 && plan.ranks > 1) {
       row.planes = plan.held_by(ranks().rank());
-      row.whole = keeps_state(run) && (row.whole || !row.source.file.empty());
+      row.whole = keeps_state(run) && row.whole;
     }
     if (row.role == Role::scratch && plan.ranks > 1) row.planes = plan.owned_by(ranks().rank());
     if (row.role != Role::evolved) continue;

@@ -90,6 +90,38 @@ void fill_own(Stream& stream, config::FieldSource const& source, SweepPlan const
   RankArrays<T>(stream, plan, ranks()).hand_out(own_planes(plan, window, target), get);
 }
 
+/// A file some planes after the other.
+template <class T>
+void fill_brick(Stream& stream, config::FieldSource const& source, Grid const& grid,
+                Brick const& brick, Inputs const& inputs, T* target, std::string_view variant) {
+  if (source.file.empty())
+    return fill_planes(stream, source.formula.expression, grid, brick, target, variant);
+  FileSlabs<T> file(source, inputs);
+  std::int64_t const plane = grid.face_size(grid.dims - 1);
+  std::int64_t const some = std::max<std::int64_t>(RankArrays<T>::slab_values / plane, 1);
+  Buffer<T> slab(stream, MemorySpace::pinned, static_cast<std::size_t>(some * plane));
+  std::int64_t const own_plane = plane_values(grid, brick.strips);
+  for_each_stretch(brick.planes, grid.points[static_cast<std::size_t>(grid.dims - 1)],
+                   [&](std::int64_t at, Planes const& planes) {
+                     for (std::int64_t done = 0; done < planes.count(); done += some) {
+                       Planes const now{done, std::min(done + some, planes.count())};
+                       file.read((at + now.lower) * plane,
+                                 slab.span().first(static_cast<std::size_t>(now.count() * plane)));
+                       Grid part = grid;
+                       part.points[static_cast<std::size_t>(grid.dims - 1)] = now.count();
+                       Brick const of_part{{0, now.count()}, brick.strips};
+                       copy_brick(stream, part, slab.data(), of_part,
+                                  target + (planes.lower + done - brick.planes.lower) * own_plane,
+                                  points_of(part, of_part), true);
+                       stream.synchronize();
+                     }
+                   });
+}
+
+template void fill_brick(Stream&, config::FieldSource const&, Grid const&, Brick const&,
+                         Inputs const&, float*, std::string_view);
+template void fill_brick(Stream&, config::FieldSource const&, Grid const&, Brick const&,
+                         Inputs const&, double*, std::string_view);
 template void fill_own(Stream&, config::FieldSource const&, SweepPlan const&, Inputs const&,
                        Window<float> const&, float*, std::string_view);
 template void fill_own(Stream&, config::FieldSource const&, SweepPlan const&, Inputs const&,

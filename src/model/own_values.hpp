@@ -21,6 +21,12 @@ template <class T>
 void fill_own(Stream& stream, config::FieldSource const& source, SweepPlan const& plan,
               Inputs const& inputs, Window<T> const& window, T* target, std::string_view variant);
 
+/// The same of any planes of the grid, or strips of them, by one process. Throws `std::invalid_argument` for a
+/// formula that cannot be evaluated at some points alone (`goes_by_planes`).
+template <class T>
+void fill_brick(Stream& stream, config::FieldSource const& source, Grid const& grid,
+                Brick const& brick, Inputs const& inputs, T* target, std::string_view variant);
+
 /// The planes of a window that this rank owns.
 template <class T>
 std::span<T> own_planes(SweepPlan const& plan, Window<T> const& window, T* array) {

@@ -164,7 +164,8 @@ MemoryForecast forecast(config::RunConfig const& run, std::span<Row const> rows)
   MemoryForecast result{bytes, 0, rows.front().name, "grid.points", bytes};
   for (Row const& row : rows) {
     auto const values = static_cast<std::size_t>(row.grid.size());
-    if (row.planes && row.whole) result.host_bytes += values * size_of(run.precision);
+    bool const has_whole = row.whole || !row.source.file.empty();
+    if (row.planes && has_whole) result.host_bytes += values * size_of(run.precision);
     if (row.planes)
       result.other_bytes += static_cast<std::size_t>(row.arrays * row.planes->count() *
                                                      plane_values(row.grid, row.strips)) *
@@ -218,13 +219,15 @@ T const* Array<T>::at(std::int64_t first) const {
   return values_ + (first - (row_.planes ? row_.planes->lower : 0)) * plane();
 }
 
-/// Of several ranks, each evaluates the planes that it has. A file the first one reads as a whole.
+/// Of several ranks, each evaluates the planes that it has. A file the first one reads as a whole, which
+/// it has for a while.
 template <class T>
 void Array<T>::fill_first(Stream& stream, config::RunConfig const& run, Inputs const& inputs,
                           evaluate::DeviceClock const* clock) {
   auto const& source = row_.source;
   auto const& variant = run.kernels.at("evaluate");
-  if (row_.planes && row_.whole) {
+  bool const reads = !source.file.empty() && ranks().is_first();
+  if (row_.planes && (row_.whole || reads)) {
     whole_ = Buffer<T>(stream, MemorySpace::pinned, static_cast<std::size_t>(row_.grid.size()));
     fill(stream, source, row_.grid, inputs, whole_.span(), nullptr, variant);
   }
@@ -236,6 +239,7 @@ void Array<T>::fill_first(Stream& stream, config::RunConfig const& run, Inputs c
   } else if (row_.planes) {
     hand_out<T>(stream, ranks(), row_.grid, std::as_const(whole_).span(),
                 {*row_.planes, row_.strips}, span());
+    if (!row_.whole) whole_ = {};
   } else {
     fill(stream, source, row_.grid, inputs, span());
   }

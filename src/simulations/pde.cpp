@@ -19,11 +19,13 @@
 #include "kernels/families.hpp"
 #include "kernels/system/system.hpp"
 #include "model/entry.hpp"
+#include "model/own_values.hpp"
 #include "model/reading.hpp"
 #include "model/time_stepping.hpp"
 #include "simulations/pde_early_pass.hpp"
 #include "simulations/pde_eventful.hpp"
 #include "simulations/pde_fields.hpp"
+#include "simulations/pde_first_look.hpp"
 #include "simulations/pde_globals.hpp"
 #include "simulations/pde_implicit_steps.hpp"
 #include "simulations/pde_lasting.hpp"
@@ -66,18 +68,20 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
              pde::multigrid_error_order(run.time.scheme),
              [this](double time, double until) { return plan_steps(time, until); }),
         plan_(plan),
+        in_parts_(pde::begins_with_parts(run, stream.backend())),
+        inputs_(inputs),
         fields_(stream, run, state_, evolved_),
         side_values_(stream, run, state_) {
     auto const stencil = stencil_of(run);
-    if (this->has_state()) {
+    if (has_whole()) {
       names_.emplace(stream, run.grid, pde::name_programs(stencil, run.grid.dims),
                      system_of(run).component_count());
       quantities_.emplace(run, stream);
     }
-    if (!plan_ || (this->has_state() && pde::names_read_lasting(run, stencil)))
+    if (!plan_ || (has_whole() && pde::names_read_lasting(run, stencil)))
       lasting_.emplace(stream, run, stencil, run.grid);
     globals_.emplace(stream, run.grid, pde::wraps_of(run), stencil.terms, stencil.operands);
-    if (this->has_state() && pde::GlobalFinder<T>::needs_scratch(stencil.terms, stencil.operands))
+    if (has_whole() && pde::GlobalFinder<T>::needs_scratch(stencil.terms, stencil.operands))
       operand_ = Buffer<T>(stream, MemorySpace::device, static_cast<std::size_t>(grid_.size()));
     program_ = equations::program_of(stencil.terms, stencil.rates, run.grid.dims);
     all_rates_ = program_;
@@ -91,7 +95,7 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
         arrays.push_back(names_ ? names_->values(name.first + c) : nullptr);
       fields_.add_name(name, arrays);
     }
-    if (this->has_state()) fill_fields(inputs);
+    if (has_whole()) fill_fields(inputs);
     auto const whole = equations::whole_program(stencil, run.grid.dims);
     depends_on_time_ =
         whole.depends_on_time() || state_.changes() || pde::field_sides_depend_on_time(run);
@@ -100,7 +104,7 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
     if (pde::goes_by_multigrid(run) && this->has_state()) pde::check_implicit_values(run, inputs);
     if (!plan_) make_implicit_steps();
     if (!run.time.adaptive) choose_steps();
-    if (!this->has_state() && goes_by_passes_) passes();
+    if (!has_whole() && goes_by_passes_) passes();
   }
 
   void advance(std::int64_t max_steps, double until) override {
@@ -120,8 +124,9 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
     std::optional<pde::SlopeCost> cost;
     if (auto const* slopes = slopes_of(run_))
       cost = {evaluations(), static_cast<std::size_t>(this->values_per_update())};
-    return pde::report(run_, system_of(run_), stencil_of(run_), names_->programs(), program_,
-                       scheme_, limit, choice_ && choice_->varies(), cost);
+    return pde::report(run_, system_of(run_), stencil_of(run_),
+                       pde::name_programs(stencil_of(run_), run_.grid.dims), program_, scheme_,
+                       limit, choice_ && choice_->varies(), cost);
   }
 
   void save(CheckpointSink& sink) const override {
@@ -146,7 +151,7 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
   std::vector<Field> fields() const override {
     this->settle();
     if (implicit_) implicit_->settle();
-    if (!this->has_state()) return {};
+    if (!has_whole()) return {};
     std::vector<Field> fields = fields_.written();
     for (Field const& derived : found_quantities(true)) fields.push_back(derived);
     return fields;
@@ -175,6 +180,8 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
   }
 
  private:
+  /// Of several ranks the first one, where it has the arrays of all of the grid.
+  bool has_whole() const { return this->has_state() && !in_parts_; }
   void fill_fields(Inputs const& inputs) {
     fields_.fill_given(inputs);
     hold_sides(0, 0);
@@ -189,14 +196,23 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
     this->sweep_ = make_window_steps<T>(stream_, *plan_, [this](std::int64_t left) {
       return goes_by_passes_ ? passes().within(uses_clock() ? 1 : left) : 1;
     });
-    parts_.emplace(pde::PartsOf<T>{stream_, run_, *plan_, scheme_, state_, this->clock_, evolved_,
-                                   program_, *globals_},
-                   fields_.inputs(), stencil, *this->sweep_);
+    parts_.emplace(parts_of(), fields_.inputs(), stencil, *this->sweep_);
+    first_look_.reset();
+    if (in_parts_)
+      this->begin_with(true, [this](Stream& stream, Window<T> const& window) {
+        for (std::size_t c = 0; c < evolved_.size(); ++c)
+          fill_own(stream, run_.initial.at(evolved_[c]->row().name), *plan_, inputs_, window,
+                   window.in[c], run_.kernels.at("evaluate"));
+        parts_->impose_sides(window);
+      });
     this->make_in(*parts_);
     make_implicit_steps();
     shared_.emplace(ranks(), [this](std::size_t finder, pde::Ahead const& ahead) {
       return parts_->look(*this->sweep_, limits_->finder(finder), ahead);
     });
+  }
+  pde::PartsOf<T> parts_of() {
+    return {stream_, run_, *plan_, scheme_, state_, this->clock_, evolved_, program_, *globals_};
   }
   void make_implicit_steps() {
     if (pde::goes_by_multigrid(run_))
@@ -233,10 +249,14 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
   void choose_steps() {
     limits_.emplace(stream_, run_);
     // Of several ranks the first one looks at once, the others in its steps.
+    if (in_parts_ && this->has_state())
+      first_look_.emplace(parts_of(), fields_.inputs(), stencil_of(run_), inputs_);
     if (this->has_state())
-      limits_->refuse_ill_posed(present(), this->clock_.device());
-    else
-      limits_->prepare(fields_.inputs());
+      limits_->refuse_ill_posed([&,
+                                 state = has_whole() ? present() : fields_.inputs()](auto& finder) {
+        return first_look_ ? first_look_->of(finder) : finder.look_at(state, this->clock_.device());
+      });
+    if (!has_whole()) limits_->prepare(fields_.inputs());
     limits_->while_waiting([this] { begin_steps(); });
     pde::LimitFollows follows = limits_->follows();
     follows.equations_have_time = depends_on_time_;
@@ -245,12 +265,15 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
   }
   equations::StepLimit find_limit(pde::Ahead const& ahead) {
     if (shared_ && state_.changes()) state_.refresh({.sides = {1, 0, 0}});
-    auto const inputs = shared_ ? fields_.inputs() : present();
+    bool const has_present = !shared_ && !first_look_;
+    auto const inputs = has_present ? present() : fields_.inputs();
     auto const set_factors = [&](double part) { set_sides(inputs, ahead, part); };
     return limits_->least([&](pde::StabilityFinder<T>& finder, std::size_t number) {
       auto const ask = [&](pde::Ahead const& of) { return shared_->ask(number, of); };
-      return shared_ ? finder.find(inputs, ahead, set_factors, ask)
-                     : finder.find(inputs, this->clock_.device(), ahead, set_factors);
+      auto const look = has_present   ? finder.look_at(inputs, this->clock_.device())
+                        : first_look_ ? first_look_->of(finder)
+                                      : typename pde::StabilityFinder<T>::Look(ask);
+      return finder.find(inputs, ahead, set_factors, look);
     });
   }
   /// Fills sides, with what fields are at present, for a part of a step to come.
@@ -264,7 +287,7 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
     step.inputs = inputs;
     step.clock = this->clock_.device();
     step.fraction = part;
-    if (!shared_) side_values_.fill(step, pde::evaluating_variant(run_));
+    if (!shared_ && !first_look_) side_values_.fill(step, pde::evaluating_variant(run_));
     evaluate::set_clock(stream_, this->clock_.device(), before);
   }
 
@@ -299,7 +322,7 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
   void take_given() override {
     if (this->sweep_) this->sweep_->renew();
     if (implicit_) implicit_->forget();
-    if (this->has_state()) hold_sides(0, 0);
+    if (has_whole()) hold_sides(0, 0);
   }
   std::vector<T*> arrays_of(int number) {
     std::vector<T*> arrays;
@@ -418,6 +441,8 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
   bool uses_clock() const override { return uses_clock_; }
 
   std::optional<SweepPlan> plan_;  // of several ranks
+  bool in_parts_;                  // of these, where nobody has the whole
+  Inputs inputs_;
   pde::SystemFields<T> fields_;
   std::optional<pde::StepLimits<T>>
       limits_;  // of what is explicit; none where steps follow their error
@@ -433,23 +458,13 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
   Buffer<T> operand_;                                  // for these
   std::map<Stage const*, system::Prepared> prepared_;  // the rates
   mutable std::optional<pde::Passes<T>> passes_;
-  std::optional<pde::StepChoice> choice_;    // none where steps follow their error
-  std::optional<pde::SlopeParts<T>> parts_;  // of ranks that have begun
-  std::optional<pde::SharedChoice> shared_;  // the same
+  std::optional<pde::StepChoice> choice_;        // none where steps follow their error
+  std::optional<pde::SlopeParts<T>> parts_;      // of ranks that have begun
+  std::optional<pde::SharedChoice> shared_;      // the same
+  std::optional<pde::FirstLook<T>> first_look_;  // before that, of the first one
   pde::EarlyPass early_;
   bool depends_on_time_ = false, uses_clock_ = false, goes_by_passes_ = false;
 };
-
-MemoryForecast pde_memory(config::RunConfig const& run, Inputs const& inputs, Backend backend) {
-  if (run.ranks > 1) return pde::rank_memory(run, Device::open(backend, run.device.ordinal));
-  return pde::goes_by_modes(run) ? pde::modal_memory_of(run, backend)
-                                 : pde::memory_of(run, inputs, backend);
-}
-
-void choose_pde_kernels(config::RunConfig const& run, Inputs const& inputs, Device const& device) {
-  if (pde::goes_by_modes(run)) return pde::choose_modal_kernels(run, device);
-  pde::choose_kernels(run, inputs, device);
-}
 
 std::unique_ptr<Simulation> make_pde(config::RunConfig const& run, Stream const& stream,
                                      Inputs const& inputs) {
@@ -468,27 +483,12 @@ std::vector<std::string> pde_report(config::RunConfig const& run, Inputs const& 
 }  // namespace
 
 SimulationEntry pde_entry() {
-  config::SimulationInfo info;
-  info.name = "pde";
-  info.takes_ranks = true;
-  info.summary = "your own equations: u_t = f(u, grad u, laplace u, ..., x, t) for any fields";
-  info.fields = {{.name = "NAME", .documentation = "a field of the equations", .any_name = true}};
-  info.schemes = pde::scheme_names();
-  info.kernels = {{"system", variant_names("system")},
-                  {"evaluate", variant_names("evaluate")},
-                  {"fft", variant_names("fft")},
-                  {"modes", variant_names("modes")},
-                  {"multigrid", variant_names("multigrid")}};
-  info.sides = {SideKind::periodic, SideKind::antiperiodic, SideKind::dirichlet, SideKind::neumann,
-                SideKind::robin,    SideKind::flux,         SideKind::wall,      SideKind::outflow};
-  info.has_own_sections = true;
-  info.adapts_steps = true;
   auto row = entry<Pde, pde::Parameters>(
-      {.info = info,
-       .memory = pde_memory,
+      {.info = pde::info(),
+       .memory = pde::memory_of,
        .problems = [](auto const& run, Inputs const&) { return pde::problems_of(run); },
        .report = pde_report,
-       .choose_kernels = choose_pde_kernels});
+       .choose_kernels = pde::choose_kernels});
   row.make = make_pde;
   return row;
 }

@@ -29,10 +29,10 @@ SystemParts<T>::SystemParts(PartsOf<T> const& of, std::vector<system::Input<T>> 
     : of_(of),
       variant_(evaluating_variant(of.run)),
       inputs_(std::move(inputs)),
-      held_(of.plan.held_by(ranks().rank())),
+      held_(of.plan.held_by(of.rank)),
       names_(of.stream, with_planes(of.plan.shape.grid, held_.count()),
              name_programs(stencil, of.run.grid.dims), static_cast<int>(of.evolved.size())),
-      lower_(of.plan.owned_by(ranks().rank()).lower - of.plan.rank_halo()),
+      lower_(of.plan.owned_by(of.rank).lower - of.plan.rank_halo()),
       lasting_(of.stream, of.run, stencil, with_planes(of.plan.shape.grid, all_planes()),
                place_of(lower_)) {
   std::int64_t const all = all_planes();
@@ -119,14 +119,40 @@ std::vector<system::Extremes> SystemParts<T>::look(WindowSteps<T>& steps,
   refresh_sides({.sides = {1, 0, 0}});
   std::vector<system::Extremes> found;
   auto const planes = finder.looks_at_points() ? LooksAt::own : LooksAt::beside;
-  steps.look(arrays(), planes, [&](Stream&, Window<T> const& window) {
-    Part const part{window.grid, window.first};
-    auto step = evaluation(part, std::span(window.in).first(of_.evolved.size()));
-    step.clock = of_.clock.device();
-    auto const own = own_planes(part);
-    found = finder.look(std::move(step), ahead, &own);
-  });
+  steps.look(arrays(), planes,
+             [&](Stream&, Window<T> const& window) { found = look(window, finder, ahead); });
   return found;
+}
+
+template <class T>
+std::vector<system::Extremes> SystemParts<T>::look(Window<T> const& window,
+                                                   StabilityFinder<T>& finder, Ahead const& ahead) {
+  Part const part{window.grid, window.first};
+  auto step = evaluation(part, std::span(window.in).first(of_.evolved.size()));
+  step.clock = of_.clock.device();
+  auto const own = own_planes(part);
+  return finder.look(std::move(step), ahead, &own);
+}
+
+/// Where the grid goes on nothing is given.
+template <class T>
+void SystemParts<T>::impose_sides(Window<T> const& window) {
+  auto const inputs =
+      inputs_at({window.grid, window.first}, std::span(window.in).first(of_.evolved.size()));
+  int const dims = window.grid.dims;
+  for (std::size_t c = 0; c < of_.evolved.size(); ++c) {
+    auto input = inputs[c];
+    auto const leave = [&](int axis, std::size_t end, bool goes_on) {
+      if (goes_on) input.sides[axis][end] = {};
+    };
+    for (std::size_t end = 0; end < 2; ++end) leave(dims - 1, end, window.cut[end]);
+    for (std::size_t which = 0; which < strip_axes; ++which)
+      if (auto const& strips = of_.plan.strips[which]; strips.are_there()) {
+        leave(axis_of_strips(dims, which), 0, strips.held.lower < strips.own.lower);
+        leave(axis_of_strips(dims, which), 1, strips.held.upper > strips.own.upper);
+      }
+    system::impose_sides<T>(of_.stream, window.grid, input.sides, window.in[c]);
+  }
 }
 
 template <class T>
@@ -192,7 +218,7 @@ system::Step<T> SystemParts<T>::evaluation(Part const& part, std::span<T* const>
 
 template <class T>
 OwnPlanes SystemParts<T>::own_planes(Part const& part) {
-  OwnPlanes own{of_.plan.owned_by(ranks().rank()), part.first, planes_.get()};
+  OwnPlanes own{of_.plan.owned_by(of_.rank), part.first, planes_.get()};
   for (std::size_t which = 0; which < strip_axes; ++which)
     if (auto const& strips = of_.plan.strips[which]; strips.are_there())
       own.strips[which] = {strips.own.lower - strips.held.lower,
@@ -272,6 +298,16 @@ std::string SystemParts<T>::fallback() const {
 template class SystemParts<float>;
 template class SystemParts<double>;
 
+void join(std::vector<system::Extremes>& found, std::span<system::Extremes const> other) {
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    found[i].least = std::min(found[i].least, other[i].least);
+    found[i].greatest = std::max(found[i].greatest, other[i].greatest);
+    std::int64_t const place = other[i].first_non_finite;
+    if (place >= 0 && (found[i].first_non_finite < 0 || place < found[i].first_non_finite))
+      found[i].first_non_finite = place;
+  }
+}
+
 void SharedChoice::share(Word& word) {
   ranks_.broadcast(std::as_writable_bytes(std::span(&word, 1)));
 }
@@ -290,14 +326,8 @@ std::vector<system::Extremes> SharedChoice::look(std::size_t finder, Ahead const
   RankCuts cuts;
   for (int rank = 0; rank <= ranks_.count(); ++rank) cuts.push_back(rank * count);
   share_parts(ranks_, std::span(all), cuts);
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    auto& joined = found[i % found.size()];
-    joined.least = std::min(joined.least, all[i].least);
-    joined.greatest = std::max(joined.greatest, all[i].greatest);
-    std::int64_t const place = all[i].first_non_finite;
-    if (place >= 0 && (joined.first_non_finite < 0 || place < joined.first_non_finite))
-      joined.first_non_finite = place;
-  }
+  for (int rank = 0; rank < ranks_.count(); ++rank)
+    join(found, std::span(all).subspan(static_cast<std::size_t>(rank * count), found.size()));
   return found;
 }
 

@@ -44,6 +44,7 @@ struct PartsOf {
   std::vector<Array<T>*> const& evolved;
   equations::StencilProgram const& program;  ///< of all rates
   GlobalFinder<T>& globals;                  ///< that they look at
+  int rank = ranks().rank();                 ///< whose parts they are, as the plan's
 };
 
 /// Makes the steps of a rank's parts. Instantiated for float and double.
@@ -61,6 +62,11 @@ class SystemParts {
   /// What a finder finds on the rank's own planes of the present state.
   std::vector<system::Extremes> look(WindowSteps<T>& steps, StabilityFinder<T>& finder,
                                      Ahead const& ahead);
+  /// The same in a window of the state, with what lies beside these planes.
+  std::vector<system::Extremes> look(Window<T> const& window, StabilityFinder<T>& finder,
+                                     Ahead const& ahead);
+  /// Queues what the state of a window is on sides where that is given.
+  void impose_sides(Window<T> const& window);
   /// As `StopTest::reason`, at this time.
   std::string reason_to_end(WindowSteps<T>& steps, StopTest<T>& stop,
                             equations::StencilProgram const& rates, double time,
@@ -93,7 +99,7 @@ class SystemParts {
  private:
   std::array<std::int64_t, 3> place_of(std::int64_t plane) const;
   std::int64_t all_planes() const {
-    return of_.plan.owned_by(ranks().rank()).count() + 2 * of_.plan.rank_halo();
+    return of_.plan.owned_by(of_.rank).count() + 2 * of_.plan.rank_halo();
   }
   void make_planes(std::size_t operands);
   void make_stages(Window<T> const& window);
@@ -115,6 +121,9 @@ class SystemParts {
   Buffer<T> operand_;  // for these
   std::map<Stage const*, system::Prepared> prepared_;
 };
+
+/// What ranks find, joined with what another one does.
+void join(std::vector<system::Extremes>& found, std::span<system::Extremes const> other);
 
 /// How ranks choose a step together: the first one chooses, and the others look at their planes when it
 /// asks.

@@ -249,8 +249,10 @@ SlabSteps slab_steps(config::RunConfig const& run, Device const& device,
   shape.looked_at = is_looked_at(run);
   shape.values_per_update = 2.0 * components * static_cast<double>(scheme.stages.size());
   auto const lasting = static_cast<int>(stencil.lasting.size());
-  shape.scratch = run.ranks * arrays_of_first(rows) +
-                  (names_read_lasting(run, stencil) ? run.ranks + 1 : 1) * lasting;
+  steps.without_whole = begins_with_parts(run, device.backend());
+  bool const reads_whole = !steps.without_whole && names_read_lasting(run, stencil);
+  shape.scratch = (steps.without_whole ? 0 : run.ranks * arrays_of_first(rows)) +
+                  (reads_whole ? run.ranks + 1 : 1) * lasting;
   if (goes_by_passes(run, device.backend())) {
     auto const program = equations::program_of(stencil.terms, stencil.rates, run.grid.dims);
     bool const has_globals = !stencil.operands.empty();
@@ -294,6 +296,19 @@ bool shares_numbers(config::RunConfig const& run) {
          (!run.time.adaptive && !linearisation_of(run)->operands().empty());
 }
 
+/// What is found over the whole grid, events, first values that are made of others', and those that have
+/// the other sign around an axis are the first rank's.
+bool begins_with_parts(config::RunConfig const& run, Backend backend) {
+  if (run.ranks == 1 || !goes_without_whole(run, backend) || goes_by_modes(run) ||
+      goes_by_multigrid(run) || needs_spare(run) || shares_numbers(run) || turns_around(run))
+    return false;
+  return std::ranges::all_of(run.initial, [&](auto const& initial) {
+    config::FieldSource const& source = initial.second;
+    return !source.file.empty() ||
+           goes_by_planes(source.formula.expression, run.grid, run.grid.dims);
+  });
+}
+
 std::string refusal_of_ranks(config::RunConfig const& run) {
   if (run.ranks == 1) return {};
   SlabSteps const steps{.shape = {}, .evolved = {}, .needed_of_ranks = needed_of(run)};
@@ -310,7 +325,9 @@ std::vector<Row> rank_rows(config::RunConfig const& run, Device const& device,
                            std::optional<SweepPlan> const& plan) {
   auto rows = rows_of(run, device.backend());
   if (!plan) return rows;
-  SlabSteps const steps{.shape = plan->shape, .evolved = evolved_of(rows)};
+  SlabSteps const steps{.shape = plan->shape,
+                        .evolved = evolved_of(rows),
+                        .without_whole = begins_with_parts(run, device.backend())};
   rows = rows_of_slabs(run, std::move(rows), steps, *plan);
   for (Row& row : rows)
     if (row.role == Role::evolved && row.arrays > 0 && needs_spare(run)) row.arrays = 2;

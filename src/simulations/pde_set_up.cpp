@@ -19,7 +19,9 @@
 #include "simulations/pde_implicit.hpp"
 #include "simulations/pde_lasting.hpp"
 #include "simulations/pde_march.hpp"
+#include "simulations/pde_modes.hpp"
 #include "simulations/pde_quantities.hpp"
+#include "simulations/pde_ranks.hpp"
 #include "simulations/pde_schemes.hpp"
 #include "simulations/pde_side_values.hpp"
 
@@ -205,6 +207,8 @@ std::size_t global_pass_bytes(config::RunConfig const& run, Backend backend) {
 }
 
 MemoryForecast memory_of(config::RunConfig const& run, Inputs const&, Backend backend) {
+  if (run.ranks > 1) return rank_memory(run, Device::open(backend, run.device.ordinal));
+  if (goes_by_modes(run)) return modal_memory_of(run, backend);
   auto memory = forecast(run, rows_of(run, backend));
   memory.other_bytes += global_pass_bytes(run, backend);
   if (run.time.adaptive)
@@ -213,7 +217,24 @@ MemoryForecast memory_of(config::RunConfig const& run, Inputs const&, Backend ba
   return memory;
 }
 
+config::SimulationInfo info() {
+  config::SimulationInfo info;
+  info.name = "pde";
+  info.takes_ranks = true;
+  info.summary = "your own equations: u_t = f(u, grad u, laplace u, ..., x, t) for any fields";
+  info.fields = {{.name = "NAME", .documentation = "a field of the equations", .any_name = true}};
+  info.schemes = scheme_names();
+  for (auto const family : {"system", "evaluate", "fft", "modes", "multigrid"})
+    info.kernels.push_back({family, variant_names(family)});
+  info.sides = {SideKind::periodic, SideKind::antiperiodic, SideKind::dirichlet, SideKind::neumann,
+                SideKind::robin,    SideKind::flux,         SideKind::wall,      SideKind::outflow};
+  info.has_own_sections = true;
+  info.adapts_steps = true;
+  return info;
+}
+
 void choose_kernels(config::RunConfig const& run, Inputs const&, Device const& device) {
+  if (goes_by_modes(run)) return choose_modal_kernels(run, device);
   with_zero_of(run.precision, [&](auto zero) {
     find_variant("system", system::variants<decltype(zero)>(), device,
                  variant_of(run, device.backend()));

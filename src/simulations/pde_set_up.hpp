@@ -31,6 +31,7 @@ int scratch_buffers(config::RunConfig const& run, Scheme const& scheme);
 std::vector<std::string> names_of(config::RunConfig const& run, equations::Unknown const& unknown);
 /// The components with their sides; of vectors the array that is written; what stability looks at.
 std::vector<Row> rows_of(config::RunConfig const& run, Backend backend);
+/// As `SimulationEntry::memory`.
 MemoryForecast memory_of(config::RunConfig const& run, Inputs const& inputs, Backend backend);
 /// Device memory of passes that find values over the grid.
 std::size_t global_pass_bytes(config::RunConfig const& run, Backend backend);
@@ -40,6 +41,8 @@ bool factors_change(config::RunConfig const& run);
 /// What decides on steps that follow their error; none where they do not.
 std::optional<ErrorControl> errors_of(config::RunConfig const& run);
 
+/// What the table says of the simulation.
+config::SimulationInfo info();
 /// As `SimulationEntry::choose_kernels`.
 void choose_kernels(config::RunConfig const& run, Inputs const& inputs, Device const& device);
 

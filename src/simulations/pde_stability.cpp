@@ -120,13 +120,6 @@ bool StabilityFinder<T>::follows_space_alone() const {
 
 template <class T>
 equations::StepLimit StabilityFinder<T>::find(std::vector<system::Input<T>> const& inputs,
-                                              evaluate::DeviceClock const* clock,
-                                              Ahead const& ahead, SetFactors const& set_factors) {
-  return find(inputs, ahead, set_factors, look_at(inputs, clock));
-}
-
-template <class T>
-equations::StepLimit StabilityFinder<T>::find(std::vector<system::Input<T>> const& inputs,
                                               Ahead const& ahead, SetFactors const& set_factors,
                                               Look const& look) {
   if (lasting_) return *lasting_;

@@ -58,18 +58,15 @@ class StabilityFinder {
     return linearisation_->operands().empty() && extremes_.looks_at_points();
   }
   /// How waves grow where that follows from the present fields, or from the place.
-  std::vector<equations::Linearisation::WaveGrowth> wave_growths(
-      std::vector<system::Input<T>> const& inputs, evaluate::DeviceClock const* clock) {
+  std::vector<equations::Linearisation::WaveGrowth> wave_growths(Look const& look) {
     if (linearisation_->coefficients().empty()) return {};
-    return linearisation_->wave_growths(find_ranges(look_at(inputs, clock)));
+    return linearisation_->wave_growths(find_ranges(look));
   }
-  /// For the present fields, and the time as it is at present and in the steps to come. Waits for
-  /// the device, but where nothing that it depends on has changed since it was found. Throws
-  /// `NumericalError` for a coefficient or a factor that is not finite.
-  equations::StepLimit find(std::vector<system::Input<T>> const& inputs,
-                            evaluate::DeviceClock const* clock, Ahead const& ahead,
-                            SetFactors const& set_factors);
-  /// The same with others' help, which `look` takes what it does not find itself from.
+  /// A look at these inputs, which outlive it, over the whole grid.
+  Look look_at(std::vector<system::Input<T>> const& inputs, evaluate::DeviceClock const* clock);
+  /// For the present fields, and the time as it is at present and in the steps to come, by what `look`
+  /// finds. Waits for the device, but where nothing that it depends on has changed since it was found.
+  /// Throws `NumericalError` for a coefficient or a factor that is not finite.
   equations::StepLimit find(std::vector<system::Input<T>> const& inputs, Ahead const& ahead,
                             SetFactors const& set_factors, Look const& look);
   /// Compiles and loads what looks at such inputs take.
@@ -85,7 +82,6 @@ class StabilityFinder {
   std::vector<equations::Range> find_ranges(Look const& look);
   /// Widens ranges by what coefficients are in steps to come.
   void look_ahead(Look const& look, Ahead const& ahead, std::vector<equations::Range>& ranges);
-  Look look_at(std::vector<system::Input<T>> const& inputs, evaluate::DeviceClock const* clock);
   std::span<T> scratch_of(std::int64_t size);
   equations::Range checked(system::Extremes const& found) const;
   std::vector<equations::RobinSide> find_factors(std::vector<system::Input<T>> const& inputs);

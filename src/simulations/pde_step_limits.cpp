@@ -33,8 +33,7 @@ LimitFollows StepLimits<T>::follows() const {
 }
 
 template <class T>
-void StepLimits<T>::refuse_ill_posed(std::vector<system::Input<T>> const& present,
-                                     evaluate::DeviceClock const* clock) {
+void StepLimits<T>::refuse_ill_posed(std::function<typename Finder::Look(Finder&)> const& look) {
   // Of all equations, also of those parts that are implicit.
   std::optional<Finder> whole;
   if (goes_by_multigrid(run_)) whole.emplace(stream_, run_, linearisation_of(run_));
@@ -42,9 +41,9 @@ void StepLimits<T>::refuse_ill_posed(std::vector<system::Input<T>> const& presen
   auto const on_finer = [&] {
     Finder finer(stream_, run_,
                  std::make_shared<equations::Linearisation const>(finer_stability_of(run_)));
-    return finer.wave_growths(present, clock);
+    return finer.wave_growths(look(finer));
   };
-  if (auto const problem = ill_posed_problem(run_, here.wave_growths(present, clock), on_finer))
+  if (auto const problem = ill_posed_problem(run_, here.wave_growths(look(here)), on_finer))
     throw ConfigError({*problem});
 }
 

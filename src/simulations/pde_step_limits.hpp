@@ -29,9 +29,9 @@ class StepLimits {
   void prepare(std::vector<system::Input<T>> const& inputs) {
     for (Finder& finder : finders_) finder.prepare(inputs);
   }
-  /// Throws `ConfigError` where waves of the present state grow the faster the shorter they are.
-  void refuse_ill_posed(std::vector<system::Input<T>> const& present,
-                        evaluate::DeviceClock const* clock);
+  /// Throws `ConfigError` where waves of the present state grow the faster the shorter they are; `look`
+  /// is how a finder looks at it.
+  void refuse_ill_posed(std::function<typename Finder::Look(Finder&)> const& look);
   /// The least of what `find` gives for each finder, by its number.
   equations::StepLimit least(
       std::function<equations::StepLimit(Finder&, std::size_t number)> const& find);

@@ -107,6 +107,29 @@ class OfTheHost(Parts):
 
     def test_several_fields(self):
         self.assert_files(pde(REACTION, checkpoint=CHECKPOINTS, time={"end": 0.1, "scheme": "rk4"}), (2, 3))
+        self.assert_files(pde(REACTION, checkpoint=CHECKPOINTS, time={"end": 0.1, "scheme": "rk4"}), (4,),
+                          "--set", "ranks=[2,2]")
+
+    def test_limits_of_first_values(self):
+        """The step is found where the first rank has never had them: at sides, around an axis, of names with sides,
+        of what depends on time, from files in another order than that of memory."""
+        points = [41, 37, 29]
+        values = numpy.random.default_rng(3).uniform(0.2, 1, points[::-1])
+        numpy.save(self.directory / "u.npy", numpy.asfortranarray(values))
+        config = {"simulation": "pde", "grid": {"points": points},
+                  "equations": {"u": "div(w*grad(u)) - u^3*cos(9*t)", "v": "0.1*laplace(v)/(1 + u^2) + u*d_dx(v)"},
+                  "let": {"w": "0.1*u^2"}, "initial": {"u": {"file": "u.npy"}, "v": "x*y - z"},
+                  "boundary": {"u": {"x": {"lower": {"dirichlet": "2 + y"}, "upper": {"robin": ["1 + y", 1]}}},
+                               "v": {"x": {"neumann": 0}}, "y": "periodic", "z": {"dirichlet": 1},
+                               "w": {"x": {"neumann": 0}, "z": {"neumann": 0}}},
+                  "time": {"scheme": "ssprk3", "end": 2e-3}, "checkpoint": CHECKPOINTS, "output": {"every": {"count": 2}}}
+        self.assert_files(config, (2, 3))
+        self.assert_files(config, (8,), "--set", "ranks=[2,2,2]", precisions=("float64",))
+        _, err = self.call("run", self.write("bad.yaml", {**config, "equations": {"u": "-u*laplace(u)", "v": "0"}}),
+                           "--output", "one", "--quiet", "--overwrite", code=support.BAD_INPUT)
+        _, many = self.end_of(self.start_ranks(3, "run", "bad.yaml", "--output", "many", "--quiet", "--overwrite"),
+                              support.BAD_INPUT, "equations that no scheme can follow")
+        self.assertIn(err.strip(), many)
 
     def test_lines(self):
         self.assert_files(heat(grid={"points": 1500001}, boundary={"x": "periodic"}, initial={"u": "sin(6*pi*x)"},

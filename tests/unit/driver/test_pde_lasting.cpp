@@ -118,9 +118,12 @@ TEST(PdeLasting, LimitsThatFollowFromSpaceAreFoundOnce) {
                                         "auto");
     std::vector<double> const values(400, 0.5);
     evaluate::DeviceClock const clock{0.25, 1, 0};
-    auto const limit = finder.find({{.values = values.data()}}, &clock, {}, {});
+    auto const find = [&](std::vector<system::Input<double>> const& inputs) {
+      return finder.find(inputs, {}, {}, finder.look_at(inputs, &clock)).step;
+    };
+    double const step = find({{.values = values.data()}});
     try {
-      EXPECT_EQ(finder.find({{}}, &clock, {}, {}).step, limit.step);
+      EXPECT_EQ(find({{}}), step);
     } catch (std::invalid_argument const&) {
       return true;
     }
