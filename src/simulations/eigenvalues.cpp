@@ -84,6 +84,12 @@ MemoryForecast eigenvalues_memory(config::RunConfig const& run, Inputs const& in
     result.other_bytes += elements * 12 + (n + 1) * 8 + n * sizeof(double);
     result.host_bytes +=
         2 * (elements * 12 + (n + 1) * 8) + static_cast<std::size_t>(sparse->entries) * 16;
+    if (eigenvalues::has_preconditioner(run, inputs)) {
+      // Levels, if there are any, and the vectors of cycles.
+      result.other_bytes +=
+          3 * (elements * 12 + n * 20) + (4 * eigenvalues::cycles_at_once + 8) * n * sizeof(double);
+      result.host_bytes += elements * 12 + n * 20;
+    }
   } else {
     result.other_bytes += 20 * n * n;
     result.host_bytes += 20 * n * n;

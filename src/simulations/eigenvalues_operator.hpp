@@ -14,6 +14,9 @@
 /// The operator of which eigenvalues are asked for, for `eigenvalues` alone.
 namespace gridstride::eigenvalues {
 
+/// Of algebraic multigrid.
+inline constexpr std::size_t cycles_at_once = 4;
+
 /// Arrays of a and κ.
 std::vector<Row> grid_rows(config::RunConfig const& run);
 
@@ -46,12 +49,13 @@ class OperatorOf {
  private:
   void take_grid(config::RunConfig const& run, Stream& stream, Inputs const& inputs);
   void take_matrix(config::RunConfig const& run, Stream& stream, Inputs const& inputs);
-  void take_diagonal(Stream& stream, Csr<double> const& rows);
+  void take_levels(Stream& stream, Csr<double> const& rows, double below);
+  void take_diagonal(Stream& stream, Csr<double> const& rows, double below);
 
   std::optional<State<T>> state_;
   std::unique_ptr<eigen::GridOperator<T>> grid_;
   std::unique_ptr<sparse::Matrix<double>> matrix_;
-  Buffer<double> inverse_diagonal_;
+  Buffer<double> inverse_diagonal_, cycled_;
   eigen::Operator matrix_operator_;
   int exponent_ = 0;
   double shift_ = 0;

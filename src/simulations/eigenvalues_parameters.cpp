@@ -107,8 +107,9 @@ void Parameters::declare_iterations(Visitor& visitor) {
       iterations);
   constexpr config::Choice preconditioners[] = {
       {"auto",
-       "for the smallest eigenvalues of a grid a cycle of multigrid, of a matrix its diagonal; "
-       "for the largest none"},
+       "for the smallest eigenvalues of a grid a cycle of multigrid, of a matrix like that of "
+       "diffusion on a mesh one of algebraic multigrid, of others the diagonal; for the largest "
+       "none"},
       {"none", "residuals as they are"}};
   visitor.choice({.name = "preconditioner", .documentation = "Of `lobpcg`."}, preconditioners,
                  preconditioner);

@@ -76,6 +76,29 @@ class Eigenvalues(support.Case):
                                                      "method": method, "which": which})
                     self.expect(matrix, found, which == "largest", f"{name}, {method}, {which}")
 
+    def test_chains_and_meshes_by_algebraic_multigrid(self):
+        def line(n):
+            return 2 - 2 * numpy.cos(numpy.pi * numpy.arange(1, n + 1) / (n + 1))
+        plane = numpy.add.outer(line(70), line(71)).ravel()
+        for stencil, points, known in (("3-point", [5000], line(5000)), ("5-point", [70, 71], plane)):
+            found, _ = self.find(parameters={"matrix": {"stencil": stencil, "points": points}, "modes": 4})
+            numpy.testing.assert_allclose(found, numpy.sort(known)[:4], rtol=0, atol=1e-14 * known.max())
+            with h5py.File(self.directory / "outputs/case/case.h5") as file:
+                self.assertEqual(file["gridstride/chosen/preconditioner"][()].decode(), "amg")
+                self.assertLess(file["gridstride/diagnostics/iterations"][0], 60)
+
+    def test_parts_that_hang_together_are_as_many_zeros(self):
+        n = 300
+        rows = [(i, i + 1) for i in range(1, n) if i % 50]
+        degrees = numpy.bincount(numpy.array(rows).ravel(), minlength=n + 1)[1:]
+        entries = [f"{j} {i} -1" for i, j in rows] + [f"{i} {i} {d}" for i, d in enumerate(degrees, 1)]
+        self.write("a.mtx", "\n".join(["%%MatrixMarket matrix coordinate real symmetric", f"{n} {n} {len(entries)}",
+                                       *entries, ""]))
+        found, _ = self.find(parameters={"matrix": {"file": "a.mtx"}, "modes": 3, "method": "lobpcg"})
+        numpy.testing.assert_allclose(found, 0, atol=1e-12)
+        found, _ = self.find(parameters={"matrix": {"file": "a.mtx"}, "modes": 8, "method": "lobpcg"})
+        self.assertEqual((found < 1e-9).sum(), 6)
+
     def test_what_iterations_do_not_find_auto_finds_densely(self):
         # Stripes along a diagonal, of which no coarser grid has the neighbours.
         i, j = numpy.indices((41, 41))

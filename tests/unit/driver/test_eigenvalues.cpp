@@ -35,7 +35,7 @@ TEST(Eigenvalues, AutoTakesWhatFits) {
                  "modes: 1, matrix: {expression: \"1/(i + j + 1)\", size: 300}"),
             "dense reference threads ");
   EXPECT_EQ(with("", "modes: 2, matrix: {stencil: 5-point, points: [25, 25]}"),
-            "lobpcg jacobi threads ");
+            "lobpcg amg threads ");
   EXPECT_EQ(with("", "modes: 2, matrix: {stencil: 5-point, points: [25, 25]}, which: largest"),
             "lanczos threads ");
 }
