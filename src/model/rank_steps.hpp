@@ -62,8 +62,9 @@
 /// Kernels that keep planes on the chip make any number of steps, and exchange by themselves: but for the
 /// first step of values that were handed out, for those may have others on sides than these hold.
 ///
-/// The arrays of the whole grid are those of rank 0. Slabs are handed out before the first step, and
-/// gathered for who looks at them (model/rank_slabs.hpp).
+/// Each rank begins with its own planes. The arrays of the whole grid, where there are any, are those of
+/// rank 0: they are gathered for who looks at them, and handed out where others have changed them
+/// (model/rank_slabs.hpp).
 namespace gridstride {
 
 template <class T>

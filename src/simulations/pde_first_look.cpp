@@ -35,6 +35,7 @@ std::vector<system::Extremes> FirstLook<T>::find_in(int rank, StabilityFinder<T>
                                                     Ahead const& ahead) {
   auto of = parts_;
   of.rank = rank;
+  of.is_alone = true;
   of.plan = parts_.plan.at_rank(rank);
   SweepPlan const& plan = of.plan;
   Grid const grid = whole_grid(plan);

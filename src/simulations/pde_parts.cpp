@@ -58,6 +58,7 @@ SystemParts<T>::SystemParts(PartsOf<T> const& of, std::vector<system::Input<T>> 
 
 template <class T>
 void SystemParts<T>::make_planes(std::size_t operands) {
+  if (of_.is_alone) return;
   auto const& run = of_.run;
   bool const solves = goes_by_multigrid(run);
   std::size_t numbers = run.time.adaptive ? worst_numbers(of_.plan.ranks) : 0;

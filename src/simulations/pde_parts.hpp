@@ -45,6 +45,7 @@ struct PartsOf {
   equations::StencilProgram const& program;  ///< of all rates
   GlobalFinder<T>& globals;                  ///< that they look at
   int rank = ranks().rank();                 ///< whose parts they are, as the plan's
+  bool is_alone = false;  ///< which looks at them by itself, for nothing of the whole grid
 };
 
 /// Makes the steps of a rank's parts. Instantiated for float and double.

@@ -282,6 +282,11 @@ SlabSteps slab_steps(config::RunConfig const& run, Device const& device,
   return steps;
 }
 
+/// Whether the limit of the step follows from values over the whole grid.
+bool limits_are_shared(config::RunConfig const& run) {
+  return !run.time.adaptive && !linearisation_of(run)->operands().empty();
+}
+
 /// Whether something is made of the state in arrays beside it, on the first rank.
 bool needs_spare(config::RunConfig const& run) {
   auto const& parameters = parameters_of(run);
@@ -293,14 +298,14 @@ bool needs_spare(config::RunConfig const& run) {
 
 bool shares_numbers(config::RunConfig const& run) {
   return parameters_of(run).sections.stop.condition >= 0 || !stencil_of(run).operands.empty() ||
-         (!run.time.adaptive && !linearisation_of(run)->operands().empty());
+         limits_are_shared(run);
 }
 
-/// What is found over the whole grid, events, first values that are made of others', and those that have
-/// the other sign around an axis are the first rank's.
+/// Limits of the step that follow from values over the whole grid, events, first values that are made of
+/// others', and those that have the other sign around an axis are the first rank's.
 bool begins_with_parts(config::RunConfig const& run, Backend backend) {
   if (run.ranks == 1 || !goes_without_whole(run, backend) || goes_by_modes(run) ||
-      goes_by_multigrid(run) || needs_spare(run) || shares_numbers(run) || turns_around(run))
+      goes_by_multigrid(run) || needs_spare(run) || turns_around(run) || limits_are_shared(run))
     return false;
   return std::ranges::all_of(run.initial, [&](auto const& initial) {
     config::FieldSource const& source = initial.second;
