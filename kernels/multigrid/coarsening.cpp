@@ -155,11 +155,12 @@ Levels finest_of(Grid const& grid, poisson::Sides const& sides) {
   return levels;
 }
 
-Levels levels_of(Grid const& grid, poisson::Sides const& sides) {
+Levels levels_of(Grid const& grid, poisson::Sides const& sides, int most_inverted) {
   // Point relaxation smooths along an axis as long as that has about this share of the strongest
   // coupling.
   constexpr double share = 0.6;
   Levels levels;
+  levels.most_inverted = most_inverted;
   auto axes = finest_of(grid, sides).axes.front();
   for (;;) {
     levels.axes.push_back(axes);
@@ -168,7 +169,7 @@ Levels levels_of(Grid const& grid, poisson::Sides const& sides) {
       unknowns *= axis.unknowns();
       if (axis.has_coarser()) strongest = std::max(strongest, axis.coupling());
     }
-    if (strongest == 0 || unknowns <= Levels::most_inverted) return levels;
+    if (strongest == 0 || unknowns <= most_inverted) return levels;
     levels.transfers.emplace_back();
     levels.changes.emplace_back();
     for (std::size_t i = 0; i < 3; ++i) {

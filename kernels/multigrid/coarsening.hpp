@@ -56,9 +56,9 @@ struct Levels {
   std::vector<std::array<Axis, 3>> axes;
   std::vector<std::array<Transfer, 3>> transfers;  ///< from a level to the next
   std::vector<std::array<bool, 3>> changes;        ///< which axes become coarser
-  static constexpr int most_inverted = 64;         ///< unknowns of the coarsest level
+  int most_inverted = 0;                           ///< unknowns of the coarsest level
 };
-Levels levels_of(Grid const& grid, poisson::Sides const& sides);
+Levels levels_of(Grid const& grid, poisson::Sides const& sides, int most_inverted);
 /// The grid alone.
 Levels finest_of(Grid const& grid, poisson::Sides const& sides);
 

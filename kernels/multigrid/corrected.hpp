@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -51,11 +52,11 @@ bool has_fields(poisson::Equation<T> const& equation) {
 
 /// The first level with so few unknowns that two visits in a row cost little. What a jump encloses is a
 /// few points wide there, and one leaves much.
-inline std::size_t first_of_few(Levels const& plan, std::int64_t few) {
-  auto const has_few = [few](std::array<Axis, 3> const& axes) {
+inline std::size_t first_of_few(Levels const& plan) {
+  auto const has_few = [](std::array<Axis, 3> const& axes) {
     std::int64_t unknowns = 1;
     for (Axis const& axis : axes) unknowns *= axis.unknowns();
-    return unknowns < few;
+    return unknowns < 400;
   };
   return static_cast<std::size_t>(std::ranges::find_if(plan.axes, has_few) - plan.axes.begin());
 }
@@ -88,7 +89,8 @@ class Corrected final : public SolverBody<T> {
         hierarchy_(stream, equation, plan, scale, singular, along_, shares_ ? &*shares_ : nullptr,
                    shares_ ? equation.ranks->ranks().rank() : 0),
         found_(stream, MemorySpace::device, 2 * most_ahead),
-        seen_(stream, MemorySpace::pinned, 2 * most_ahead) {
+        seen_(stream, MemorySpace::pinned, 2 * most_ahead),
+        looked_(stream.device()) {
     if (shares_)
       shared_ = std::make_unique<SharedLevels<S>>(*equation.ranks, stream, *shares_,
                                                   hierarchy_.levels(), hierarchy_.down());
@@ -99,10 +101,11 @@ class Corrected final : public SolverBody<T> {
     if (options.conjugates) along_directions_ = {stream, MemorySpace::device, 1};
     auto const finest = this->finest();
     for (std::size_t i = 0; i < 3; ++i) unknowns_[i] = plan.axes.front()[i].unknowns();
-    if (options.conjugates && finest.is_stored()) {
-      twice_.fill(first_of_few(plan, 400));
-      // Of volumes there may be as many as one block of a GPU has.
-      if (unknowns_[2] > 1) twice_[1] = first_of_few(plan, most_small_stored);
+    // Of volumes, whose small levels are solved at once, the third one costs little, too.
+    if (options.conjugates && finest.is_stored() && plan.axes.size() > 2) {
+      bool const is_volume = unknowns_[2] > 1;
+      twice_[1] = is_volume ? 2 : first_of_few(plan);
+      twice_[0] = is_volume ? 0 : twice_[1];
     }
     if (!finest.is_stored()) keep_couplings(stream, plan.axes.front());
     if (stream.backend() == Backend::cuda && can_march_stored(finest))
@@ -180,7 +183,7 @@ class Corrected final : public SolverBody<T> {
   Graph captured(Stream& stream, CycleWork<S> const& work) const {
     return Graph::capture(stream, [&stream, cycle = cycle_, work] { cycle(stream, work); });
   }
-  /// In the first of two ways in which small levels may be visited, or the only one.
+  /// The first of two ways in which levels may be visited, or the only one.
   std::size_t fewer_twice() const { return twice_[0] == twice_[1] ? 1 : 0; }
   /// Does something for each of them, and for the last one at last.
   template <class Do>
@@ -241,10 +244,10 @@ class Corrected final : public SolverBody<T> {
   /// As many cycles; returns where u is.
   double const* go_by_cycles(Stream& stream, std::span<double> u,
                              TakeResidual<T, S> const& residual, bool from_u, Progress& progress);
-  /// u goes as far along the direction that the finest level gives as is best, from 0 or from what it is,
-  /// and finds the same.
+  /// u goes as far along the direction that the finest level gives as is best, made conjugate to the one before or
+  /// not, from 0 or from what it is, and finds the same.
   void advance(Stream& stream, std::span<double> solution, TakeResidual<T, S> const& residual,
-               bool is_first, bool from_zero, Found* found);
+               bool conjugates, bool from_zero, Found* found);
   /// Of conjugate directions the residual goes along with u; in float32 until it is so much of what was found
   /// from u, of which it has the roundings.
   static constexpr double least_carried = std::is_same_v<S, double> ? 0 : 1e-3;
@@ -261,12 +264,20 @@ class Corrected final : public SolverBody<T> {
     copy_async(couplings_.span(), std::span<double const>(numbers), stream);
     stream.synchronize();
   }
-  /// What has been found since the last time, so many times.
-  std::span<Found const> take_found(Stream& stream, std::size_t times) {
+  /// What has been found since the last time, so many times. `next`, if there is one, is queued before the host
+  /// waits for that.
+  std::span<Found const> take_found(Stream& stream, std::size_t times,
+                                    std::function<void()> const& next = {}) {
     std::size_t const size = 2 * times;
     copy_async(seen_.span().first(size), std::as_const(found_).span().first(size), stream);
     zero_async(found_.span().first(size), stream);
-    stream.synchronize();
+    if (next) {
+      stream.record(looked_);
+      next();
+      looked_.synchronize();
+    } else {
+      stream.synchronize();
+    }
     if (shared_) shared_->raise_to_all(seen_.span().first(size));
     return std::as_const(seen_).span().first(size);
   }
@@ -310,6 +321,7 @@ class Corrected final : public SolverBody<T> {
   std::unique_ptr<SharedLevels<S>> shared_;  // of several ranks
   Buffer<Found> found_;                      // by residuals and by corrections, of a few cycles
   Buffer<Found> seen_;                       // the same on the host
+  Event looked_;                             // that it is there
   Buffer<S> direction_, product_;            // p and scale·A·p of conjugate gradients
   bool carries_ = false;                     // whether the residual goes along with u
   Buffer<Along> along_directions_;           // what those have come to
@@ -320,8 +332,8 @@ class Corrected final : public SolverBody<T> {
   Buffer<double> couplings_;
   std::array<std::int64_t, 3> first_of_{}, unknowns_{};
   int together_ = 1;  // planes whose sums along directions are one
-  // The first level that is visited twice, in two ways, and which of these it is.
-  std::array<std::size_t, 2> twice_{~std::size_t{0}, ~std::size_t{0}};
+  // The level that is visited twice, or none, in two ways, and which of these it is.
+  std::array<std::size_t, 2> twice_{};
   std::size_t visits_ = 1;
   Graph first_;
   std::array<Graph, 2> next_;

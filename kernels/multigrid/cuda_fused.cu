@@ -6,6 +6,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
 #include <cstddef>
 
 #include "kernels/multigrid/march.cuh"
@@ -52,12 +53,24 @@ __global__ void __launch_bounds__(threads_of_tail)
         call_all(Correct<S>{fine, coarse, order.number, order.flag});
         break;
       case Kind::solve:
-        call_all(SolveDirectly<S>{fine, shared.inverse});
+        if (shared.inverse != nullptr)
+          call_all(SolveDirectly<S, S>{fine, shared.inverse});
+        else
+          call_all(SolveDirectly<S>{fine, small.inverse});
         break;
     }
     __syncthreads();
   }
   put_back(small, orders, shared);
+}
+
+/// Whether the coarsest level is one block's for too long, and no other one is small.
+template <class S>
+bool solves_by_many_blocks(CycleWork<S> const& work) {
+  auto const& levels = work.levels;
+  return levels.back().is_stored() && levels.back().size() > Small<S>::most_inside &&
+         std::all_of(levels.begin() + static_cast<std::ptrdiff_t>(work.first), levels.end() - 1,
+                     [](Level<S> const& level) { return can_march_stored(level); });
 }
 
 /// Launches steps on large levels, and collects those on small ones until another one comes.
@@ -66,8 +79,8 @@ class Launcher {
  public:
   Launcher(Stream& stream, CycleWork<S> const& work) : stream_(stream), work_(work) {
     auto const bytes = stream.device().capabilities().shared_bytes;
-    // Those that ranks cut are large.
-    if (work.modes.level >= 0 || work.shared != nullptr)
+    // Those that ranks cut are large. Where the coarsest level has many unknowns all go by columns.
+    if (work.modes.level >= 0 || work.shared != nullptr || solves_by_many_blocks(work))
       small_.first = static_cast<int>(work.levels.size());
     else
       for (std::int64_t const most : {most_small_stored, most_small}) {
@@ -136,7 +149,7 @@ class Launcher {
       if constexpr (requires { march(stream_, step); })
         if (can_march(level)) return march(stream_, step);
       if constexpr (requires { march_stored(stream_, step); })
-        if (can_march_stored(level)) return march_stored(stream_, step);
+        if (can_march_stored(level) || kind == Kind::solve) return march_stored(stream_, step);
       return cuda_each(stream_, step);
     }
     if (orders_.count == most_orders) {

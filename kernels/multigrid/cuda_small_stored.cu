@@ -384,18 +384,24 @@ __global__ void __launch_bounds__(threads_of_small)
         break;
       case Kind::solve: {
         int const size = n * m * level.count[2], lane = static_cast<int>(threadIdx.x) % warp_size;
-        for (int row = static_cast<int>(threadIdx.x) / warp_size; row < size;
-             row += threads_of_small / warp_size) {
-          S sum = 0;
-          for (int column = lane; column < size; column += warp_size) {
-            auto const [i, j, k] = spot3_of(column, n, m);
-            sum += inverse[row * size + column] * level.f[level.place(i, j, k)];
+        auto const solve = [&](auto const* by) {
+          for (int row = static_cast<int>(threadIdx.x) / warp_size; row < size;
+               row += threads_of_small / warp_size) {
+            decltype(*by * S{}) sum = 0;
+            for (int column = lane; column < size; column += warp_size) {
+              auto const [i, j, k] = spot3_of(column, n, m);
+              sum += by[row * size + column] * level.f[level.place(i, j, k)];
+            }
+            for (int distance = warp_size / 2; distance > 0; distance /= 2)
+              sum += __shfl_down_sync(~0u, sum, distance);
+            auto const [i, j, k] = spot3_of(row, n, m);
+            if (lane == 0) level.u[level.place(i, j, k)] = static_cast<S>(sum);
           }
-          for (int distance = warp_size / 2; distance > 0; distance /= 2)
-            sum += __shfl_down_sync(~0u, sum, distance);
-          auto const [i, j, k] = spot3_of(row, n, m);
-          if (lane == 0) level.u[level.place(i, j, k)] = sum;
-        }
+        };
+        if (small.inverse_size > 0)
+          solve(inverse);
+        else
+          solve(small.inverse);
         break;
       }
       default:

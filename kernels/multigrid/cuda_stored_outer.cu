@@ -122,7 +122,7 @@ __global__ void __launch_bounds__(threads_of_tile, 3)
   std::uint64_t found = 0;
   LevelTile<S> const of_level(level);
   for_tile(
-      step.a, step.u, column.first, column.last,
+      step.a, GridValues<double>{step.u}, column.first, column.last,
       [&](int, std::int64_t plane, int, int in_plane) { return (step.right + plane)[in_plane]; },
       [&](int k, std::int64_t, int r, int, double product, double, T right) {
         double const residual = (double{right} - product) - step.shift;
@@ -168,7 +168,7 @@ __global__ void __launch_bounds__(threads_of_columns)
 }
 
 /// The same of equations that go by tiles.
-template <class T, class S>
+template <bool takes, class T, class S>
 __global__ void __launch_bounds__(threads_of_tile, 4)
     direction_tile_kernel(__grid_constant__ ApplyToDirection<T, S> const step, int piece,
                           int before, Summed* sums) {
@@ -176,11 +176,18 @@ __global__ void __launch_bounds__(threads_of_tile, 4)
   Column const column(piece, before + level.count[2]);
   Summed own;
   LevelTile<S> const of_level(level);
+  auto const values = [&] {
+    if constexpr (takes)
+      return LevelValues<S>(level);
+    else
+      return GridValues<S>{step.p};
+  }();
   for_tile(
-      step.a, step.p, max(column.first - before, 0), column.last - before,
+      step.a, values, max(column.first - before, 0), column.last - before,
       [&](int k, std::int64_t, int r, int) { return *of_level.of(level.f, k, r); },
       [&](int, std::int64_t plane, int, int in_plane, double product, double p, S r) {
         double const q = step.scale * product;
+        if constexpr (takes) (step.p + plane)[in_plane] = static_cast<S>(p);
         (step.q + plane)[in_plane] = static_cast<S>(q);
         own = own + Summed{p * q, p * double{r}};
       });
@@ -252,8 +259,9 @@ void march_stored(Stream& stream, ApplyToDirection<T, S> const& step, Planes con
                   Summed* sums) {
   auto const [columns, before] = SumColumns::of(step, product_columns_of(step), planes);
   if (goes_by_tiles(step.a)) {
-    direction_tile_kernel<<<columns.grid, columns.block, 0, native(stream)>>>(step, columns.piece,
-                                                                              before, sums);
+    auto* const kernel =
+        step.takes ? direction_tile_kernel<true, T, S> : direction_tile_kernel<false, T, S>;
+    kernel<<<columns.grid, columns.block, 0, native(stream)>>>(step, columns.piece, before, sums);
     GRIDSTRIDE_CHECK_LAUNCH(stream, "multigrid direction");
     return;
   }

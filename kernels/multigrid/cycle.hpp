@@ -24,14 +24,14 @@ template <class S>
 struct CycleWork {
   std::span<Level<S> const> levels;
   Separable<S> modes;      ///< of the level that is solved by them, if there is one, else
-  S const* inverse;        ///< that of the coarsest level's equations
+  double const* inverse;   ///< that of the coarsest level's equations
   S const* tables_end;     ///< behind the levels' tables, which lie level after level
   int const* numbers_end;  ///< the same of those of transfers
   Cycle cycle;
   int before, after;
   Visit visit = Visit::from_zero;
   std::size_t first = 0;                    ///< the level that is visited
-  std::size_t twice = ~std::size_t{0};      ///< from this one on levels are, as with `w`
+  std::size_t twice = 0;                    ///< one that is twice, as all are with `w`; 0: none
   SharedLevels<S> const* shared = nullptr;  ///< where several ranks make the cycle
   /// Then: queues a visit of the finest level that all of them have as a whole.
   std::function<void(Visit)> visit_whole = {};
@@ -108,7 +108,7 @@ class Cycles {
     descend(fine(i), gathered_to(i + 1), from_zero);
     complete_right(i + 1);
     visit(i + 1, Visit::from_zero);
-    bool const again = work_.cycle == Cycle::w || i + 1 >= work_.twice;
+    bool const again = work_.cycle == Cycle::w || i + 1 == work_.twice;
     if (again && !is_last(i + 1)) visit(i + 1, Visit::from_u);
     ascend(level(i), level(i + 1));
     // Those of the finest level are right as far as anybody looks.

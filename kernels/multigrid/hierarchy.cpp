@@ -54,7 +54,7 @@ bool keeps_every_second(std::vector<int> const& kept, int unknowns) {
 
 int places_of_half(int points, std::int64_t of_level) {
   int const half = (points + 1) / 2;
-  return of_level < 1000 ? half : (half + 3) / 4 * 4;
+  return of_level < 300 ? half : (half + 3) / 4 * 4;
 }
 
 template <class S>
@@ -323,7 +323,8 @@ void Hierarchy<S>::store(Stream& stream, poisson::Equation<T> const& equation, L
 
 namespace {
 
-/// By elimination with pivots from all rows that are left.
+/// By elimination with pivots from all rows that are left, downwards and then upwards. Rows have neighbours
+/// alone, so that most factors are 0 on both ways.
 std::vector<double> inverse_of(std::vector<double> matrix, std::size_t n) {
   std::vector<double> inverse(n * n, 0);
   for (std::size_t i = 0; i < n; ++i) inverse[i * n + i] = 1;
@@ -340,15 +341,19 @@ std::vector<double> inverse_of(std::vector<double> matrix, std::size_t n) {
       matrix[k * n + j] *= reciprocal;
       inverse[k * n + j] *= reciprocal;
     }
-    for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t i = k + 1; i < n; ++i) {
       double const factor = matrix[i * n + k];
-      if (i == k || factor == 0) continue;
-      for (std::size_t j = 0; j < n; ++j) {
-        matrix[i * n + j] -= factor * matrix[k * n + j];
-        inverse[i * n + j] -= factor * inverse[k * n + j];
-      }
+      if (factor == 0) continue;
+      for (std::size_t j = k; j < n; ++j) matrix[i * n + j] -= factor * matrix[k * n + j];
+      for (std::size_t j = 0; j < n; ++j) inverse[i * n + j] -= factor * inverse[k * n + j];
     }
   }
+  for (std::size_t k = n; k-- > 0;)
+    for (std::size_t i = 0; i < k; ++i) {
+      double const factor = matrix[i * n + k];
+      if (factor == 0) continue;
+      for (std::size_t j = 0; j < n; ++j) inverse[i * n + j] -= factor * inverse[k * n + j];
+    }
   return inverse;
 }
 
@@ -370,7 +375,7 @@ void Hierarchy<S>::invert(Stream& stream, Levels const& plan, bool singular) {
   Level<S> level = levels_.back();
   auto const size = level.size();
   auto const n = static_cast<std::size_t>(size);
-  if (size > Levels::most_inverted) return;  // of the textbook's methods
+  if (size > plan.most_inverted) return;  // of the textbook's methods
   std::vector<S> tables[3][3];
   std::vector<Coefficient> faces[3];
   std::int64_t const rows = std::int64_t{level.count[1]} * level.count[2];
@@ -404,11 +409,20 @@ void Hierarchy<S>::invert(Stream& stream, Levels const& plan, bool singular) {
   for_points([&](std::size_t column, At of) {
     auto const place = static_cast<std::size_t>(level.place(of[0], of[1], of[2]));
     u[place] = 1;
-    for_points([&](std::size_t row, At at) {
+    auto const take_row = [&](At at) {
       auto const equation = row_of(level, at);
+      auto const row = static_cast<std::size_t>(level.point(at[0], at[1], at[2]));
       matrix[row * n + column] = -double{neighbours(level, u.data(), equation, at)} +
                                  (row == column ? double{equation.diagonal} : 0.0);
-    });
+    };
+    take_row(of);
+    for (int axis = 0; axis < 3; ++axis)
+      for (int const step : {-1, 1}) {
+        int const count = level.count[axis], next = of[axis] + step;
+        int at[3] = {of[0], of[1], of[2]};
+        at[axis] = level.periodic[axis] ? (next + count) % count : next;
+        if (at[axis] >= 0 && at[axis] < count) take_row(at);
+      }
     u[place] = 0;
     auto const& axes = plan.axes.back();
     for (std::size_t i = 0; i < 3 && !level.is_stored(); ++i)
@@ -425,9 +439,8 @@ void Hierarchy<S>::invert(Stream& stream, Levels const& plan, bool singular) {
     for (std::size_t j = 0; j < n; ++j) sum += inverse[row * n + j];
     for (std::size_t j = 0; j < n; ++j) inverse[row * n + j] -= sum * weights[j] / total;
   }
-  std::vector<S> const rounded(inverse.begin(), inverse.end());
-  inverse_ = {stream, MemorySpace::device, rounded.size()};
-  copy_async(inverse_.span(), std::span<S const>(rounded), stream);
+  inverse_ = {stream, MemorySpace::device, inverse.size()};
+  copy_async(inverse_.span(), std::span<double const>(inverse), stream);
   stream.synchronize();
 }
 

@@ -58,7 +58,7 @@ class Hierarchy {
   int const* numbers_end() const { return numbers_.data() + numbers_.size(); }
   Separable<S> const& modes() const { return modes_; }
   /// Of the coarsest level's equations, by rows.
-  S const* inverse() const { return inverse_.data(); }
+  double const* inverse() const { return inverse_.data(); }
 
  private:
   void lay_out(Levels const& plan, Shares const* shares, int rank);
@@ -87,7 +87,7 @@ class Hierarchy {
   std::vector<Buffer<Weight>> weights_;      // of interpolation
   std::vector<Buffer<S>> reciprocals_;       // of diagonals
   std::vector<Buffer<S>> exact_;             // where there is one level alone
-  Buffer<S> inverse_;
+  Buffer<double> inverse_;
 };
 
 }  // namespace gridstride::multigrid

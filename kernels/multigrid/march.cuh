@@ -33,6 +33,9 @@ void march_stored(Stream&, Correct<S> const&);
 /// nothing left.
 template <class S>
 void gather_stored(Stream&, Level<S> const& fine, Level<S> const& coarse);
+/// By many blocks, of a level with some hundred unknowns.
+template <class S>
+void march_stored(Stream&, SolveDirectly<S> const&);
 template <class T, class S>
 void march_stored(Stream&, TakeResidual<T, S> const&, Found* largest);
 /// A sum for each block, of which there are so many.

@@ -75,10 +75,11 @@ class Part {
 
 }  // namespace
 
-std::vector<std::array<std::int64_t, 3>> level_points(Grid const& grid,
-                                                      poisson::Sides const& sides) {
+std::vector<std::array<std::int64_t, 3>> level_points(Grid const& grid, poisson::Sides const& sides,
+                                                      bool fields, Options const& options) {
   std::vector<std::array<std::int64_t, 3>> all;
-  for (auto const& [x, y, z] : levels_of(grid, sides).axes)
+  for (auto const& [x, y, z] :
+       levels_of(grid, sides, most_inverted(options, fields, grid.dims)).axes)
     all.push_back({x.unknowns(), y.unknowns(), z.unknowns()});
   return all;
 }
@@ -98,13 +99,13 @@ std::size_t solver_bytes(Backend backend, Grid const& grid, poisson::Sides const
   if (std::ranges::max(grid.points) > most_points_of_axis)
     return std::numeric_limits<std::size_t>::max() / 16;
   bool const relaxes = options.relaxation != Relaxation::none;
-  auto const plan = (relaxes ? finest_of : levels_of)(grid, sides);
+  int const inverted = most_inverted(options, fields, grid.dims);
+  auto const plan = relaxes ? finest_of(grid, sides) : levels_of(grid, sides, inverted);
   bool const one_level = plan.changes.empty();
   constexpr auto any = std::numeric_limits<std::size_t>::max();
   bool const has_modes = !fields && along_of<double>(backend, any, options) > 0;
   Part const part(plan, grid, fields, cuts, options, backend);
-  double numbers = has_modes ? 3 * (2 * most_direct + 1) * most_direct
-                             : Levels::most_inverted * Levels::most_inverted;
+  double numbers = has_modes ? 3 * (2 * most_direct + 1) * most_direct : inverted * inverted;
   double meanwhile = 0, later = 0;  // while levels are made, and beside them afterwards
   for (std::size_t l = 0; l < plan.axes.size(); ++l) {
     std::array<double, 3> count{};

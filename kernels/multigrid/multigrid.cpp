@@ -77,7 +77,10 @@ Solver<T>::Solver(Stream& stream, poisson::Equation<T> const& equation, bool sin
   if (std::ranges::max(equation.grid.points) > most_points_of_axis)
     throw std::invalid_argument("multigrid: an axis has 2^24 points at most");
   bool const relaxes = options.relaxation != Relaxation::none;
-  auto const plan = (relaxes ? finest_of : levels_of)(equation.grid, equation.sides);
+  auto const plan =
+      relaxes ? finest_of(equation.grid, equation.sides)
+              : levels_of(equation.grid, equation.sides,
+                          most_inverted(options, has_fields(equation), equation.grid.dims));
   if (variant == "auto") variant = default_variant(stream.backend());
   auto const a = range_of(stream, equation, equation.diffusivities, equation.diffusivity);
   auto const reaction = range_of(stream, equation, equation.reactions, equation.reaction);

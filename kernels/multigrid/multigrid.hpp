@@ -90,9 +90,10 @@ struct Outcome {
   double factor() const;
 };
 
-/// The unknowns of the levels along the axes, the finest first.
-std::vector<std::array<std::int64_t, 3>> level_points(Grid const& grid,
-                                                      poisson::Sides const& sides);
+/// The unknowns of the levels along the axes, the finest first, of a solver's for an equation with fields or
+/// without.
+std::vector<std::array<std::int64_t, 3>> level_points(Grid const& grid, poisson::Sides const& sides,
+                                                      bool fields, Options const& options);
 
 constexpr int most_direct = 64;
 

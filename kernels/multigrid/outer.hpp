@@ -1,5 +1,7 @@
 #pragma once
 
+#include <limits>
+
 #include "kernels/multigrid/steps.hpp"
 
 /// What stands around cycles, at a point each: residuals of the equations in float64, on the grid's
@@ -315,14 +317,25 @@ struct TakeDirection {
   }
 };
 
+/// Of a volume with a field a all of whose sides are given: all neighbours are in the arrays.
+template <class T>
+bool goes_by_tiles(poisson::Operator<T> const& a) {
+  if (a.dims != 3 || a.diffusivities == nullptr) return false;
+  if (a.stride[2] > std::numeric_limits<int>::max()) return false;  // places in a plane are int
+  for (int axis = 0; axis < 3; ++axis)
+    for (int side = 0; side < 2; ++side)
+      if (a.side[axis][side] != poisson::Rule::dirichlet) return false;
+  return true;
+}
+
 /// q = scale·A·p; Σ V·p·q and Σ V·p·r, of the residual r that the finest level has as its f.
 template <class T, class S>
 struct ApplyToDirection {
   poisson::Operator<T> a;
   Level<S> level;
-  S const* p;
-  S* q;
+  S *p, *q;
   double scale;
+  bool takes;  ///< where that goes by tiles: p is to be what the finest level has found
   GRIDSTRIDE_HOST_DEVICE Extent extent() const { return points_of(level); }
   GRIDSTRIDE_HOST_DEVICE Summed operator()(int i, int j, int k) const {
     std::int64_t const at[3] = {a.first[0] + i, a.first[1] + j, a.first[2] + k};

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "kernels/multigrid/level.hpp"
 #include "kernels/poisson/point.hpp"
 
 /// Products with the equations of the grid's own arrays, by columns of points. For the family's own files
@@ -103,26 +104,45 @@ class ColumnProduct {
 /// Of a tile a thread has two points, one behind the other.
 constexpr int tile_width = 64, tile_rows = 8, threads_of_tile = tile_width * tile_rows / 2;
 
-/// Of a volume with a field a all of whose sides are given: all neighbours are in the arrays.
-template <class T>
-bool goes_by_tiles(poisson::Operator<T> const& a) {
-  if (a.dims != 3 || a.diffusivities == nullptr) return false;
-  if (a.stride[2] > std::numeric_limits<int>::max()) return false;  // places in a plane are int
-  for (int axis = 0; axis < 3; ++axis)
-    for (int side = 0; side < 2; ++side)
-      if (a.side[axis][side] != poisson::Rule::dirichlet) return false;
-  return true;
-}
+/// Values u of the grid's own arrays, and of a level's, where a point's place in a plane is that of its colour with
+/// what tells which that is in the plane 0.
+template <class U>
+struct GridValues {
+  using Value = U;
+  U const* u;
+  __device__ int place(int, int) const { return 0; }
+  __device__ U at(int in_plane, int, std::int64_t of_plane, int) const {
+    return (u + of_plane)[in_plane];
+  }
+};
+template <class S>
+struct LevelValues {
+  using Value = S;
+  S const* u;
+  std::int64_t colour, over_plane;
+  int half;
+  __device__ explicit LevelValues(Level<S> const& level)
+      : u(level.u),
+        colour(level.colour),
+        over_plane(level.half * level.count[1]),
+        half(level.half) {}
+  __device__ int place(int i, int j) const { return 2 * (j * half + (i >> 1)) + ((i + j) & 1); }
+  __device__ S at(int, int place, std::int64_t, int k) const {
+    S const* const plane = u + k * over_plane + (((place + k) & 1) != 0 ? colour : 0);
+    return plane[place >> 1];
+  }
+};
 
-/// A·u of such an equation at the unknowns of a block's columns, from plane `first` to before `last`.
+/// A·u of an equation that goes by tiles at the unknowns of a block's columns, from plane `first` to before `last`.
 /// Of a plane u and a of the tile, and of what is around it, lie in shared memory; what lies before and
 /// behind is in registers, and is asked for two planes ahead. `ask(k, plane, r, in_plane)` is what a point
 /// of row r of the thread's two needs besides, a plane ahead; `take(k, plane, r, in_plane, A·u, u, that)` is
 /// called in the order of planes. A point lies in_plane behind a plane's beginning in the grid's arrays.
 /// What has been asked for stays in its type until it is used: to convert it would be to wait for it.
-template <class T, class U, class Ask, class Take>
-__device__ void for_tile(poisson::Operator<T> const& a, U const* u, int first, int last,
+template <class T, class Values, class Ask, class Take>
+__device__ void for_tile(poisson::Operator<T> const& a, Values const& u, int first, int last,
                          Ask const& ask, Take const& take) {
+  using U = typename Values::Value;
   constexpr int pitch = tile_width + 2, size = pitch * (tile_rows + 2);
   constexpr int around = 2 * (tile_width + tile_rows);
   __shared__ double values[2 * size];
@@ -136,7 +156,7 @@ __device__ void for_tile(poisson::Operator<T> const& a, U const* u, int first, i
   int const edge_y = in_row ? (thread < tile_width ? -1 : tile_rows) : has_edge ? beyond / 2 : 0;
   // Where they lie in a plane, or the last ones that there are; what lies on a side counts as 0.
   struct Place {
-    int in_plane;
+    int in_plane, of_values;
     bool is_given;
   };
   auto const place_of = [&](int in_row_, int row) -> Place {
@@ -146,7 +166,9 @@ __device__ void for_tile(poisson::Operator<T> const& a, U const* u, int first, i
         static_cast<int>(a.first[0]) + static_cast<int>(blockIdx.x) * tile_width + in_row_, last_x);
     int const j =
         min(static_cast<int>(a.first[1]) + static_cast<int>(blockIdx.y) * tile_rows + row, last_y);
-    return {i + j * static_cast<int>(a.stride[1]), i == 0 || j == 0 || i == last_x || j == last_y};
+    return {i + j * static_cast<int>(a.stride[1]),
+            u.place(i - static_cast<int>(a.first[0]), j - static_cast<int>(a.first[1])),
+            i == 0 || j == 0 || i == last_x || j == last_y};
   };
   Place const own[2] = {place_of(x, y), place_of(x, y + 1)}, edge = place_of(edge_x, edge_y);
   int at = (y + 1) * pitch + x + 1, edge_at = (edge_y + 1) * pitch + edge_x + 1, to_other = size;
@@ -164,7 +186,7 @@ __device__ void for_tile(poisson::Operator<T> const& a, U const* u, int first, i
   auto const value = [&](Place const& place, int k, int on) -> Value {
     bool const given = place.is_given || k + on == to_first || k + on == to_last;
     std::int64_t const of_plane = plane + on * stride;
-    return {given ? U{0} : (u + of_plane)[place.in_plane],
+    return {given ? U{0} : u.at(place.in_plane, place.of_values, of_plane, k + on),
             (a.diffusivities + of_plane)[place.in_plane]};
   };
   double const weights[3] = {a.weight[0], a.weight[1], a.weight[2]};

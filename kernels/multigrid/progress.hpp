@@ -37,9 +37,11 @@ class Progress {
   }
   /// Whether a solve may end with a residual, whose u is not known to be much larger than the last one.
   bool may_end(double residual) const {
-    bool const is_left =
-        residual > options_.tolerance * right_ && residual > 32 * rounding_ * largest_;
-    return !options_.residual_counts || !is_left;
+    return !options_.residual_counts || is_small(residual, 4 * largest_);
+  }
+  /// Whether it is likely to end with a residual that is foreseen so.
+  bool is_likely_to_end(double residual) const {
+    return options_.residual_counts && is_small(residual / 2, largest_);
   }
   /// The last residual.
   double left() const { return outcome_.residuals.back(); }
@@ -61,13 +63,17 @@ class Progress {
   Outcome const& outcome() const { return outcome_; }
 
  private:
+  static constexpr double of_roundings = 8;  ///< residuals become no smaller than those make them
+  bool is_small(double residual, double largest) const {
+    return residual <= options_.tolerance * right_ ||
+           residual <= of_roundings * rounding_ * largest;
+  }
   /// What the last cycle has come to.
   void judge() {
     auto const& r = outcome_.residuals;
     auto const& c = outcome_.corrections;
     double const residual = r.back(), correction = c.back(), largest = largest_;
-    // Residuals become no smaller than roundings make them.
-    bool const is_rounding = residual <= 8 * rounding_ * largest;
+    bool const is_rounding = residual <= of_roundings * rounding_ * largest;
     double const of_corrections = c.size() < 2           ? 1.0
                                   : c[c.size() - 2] == 0 ? 0.0
                                                          : correction / c[c.size() - 2];

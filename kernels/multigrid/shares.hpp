@@ -27,6 +27,12 @@ constexpr Options complete(Options options, bool fields) {
   return options;
 }
 
+/// Unknowns of the coarsest level, which is solved by its inverse: of volumes where fields may jump soon, for they
+/// would visit small levels twice.
+constexpr int most_inverted(Options const& options, bool fields, int dims) {
+  return fields && options.conjugates && dims == 3 ? 400 : 64;
+}
+
 /// Planes that a visit of a level looks at on each side, with one of its result: from u down, the
 /// residuals around a coarse plane, and up.
 constexpr int planes_beside(Options const& options) {

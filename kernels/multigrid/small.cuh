@@ -40,11 +40,13 @@ struct Orders {
 template <class S>
 struct Small {
   static constexpr int most = 12;
+  /// Of the coarsest level: with so many unknowns its inverse is taken to shared memory.
+  static constexpr int most_inside = 64;
   int first = 0, count = 0;
   Level<S> levels[most];
   S const* tables = nullptr;
   int const* numbers = nullptr;
-  S const* inverse = nullptr;
+  double const* inverse = nullptr;
   int table_size = 0, number_size = 0, values = 0, inverse_size = 0;
 
   GRIDSTRIDE_HOST_DEVICE std::size_t bytes() const {
@@ -73,7 +75,7 @@ Small<S> small_levels(CycleWork<S> const& work, std::size_t most_bytes, IsSmall 
     next.values += static_cast<int>(3 * 2 * level.colour);
     next.inverse = work.inverse;
     auto const unknowns = static_cast<int>(work.levels.back().size());
-    next.inverse_size = unknowns * unknowns;
+    next.inverse_size = unknowns <= Small<S>::most_inside ? unknowns * unknowns : 0;
     if (l + 1 < all && next.bytes() > most_bytes) break;
     small = next;
     first = l;
@@ -91,17 +93,17 @@ bool has_small_stored(Stream const&, Small<S> const&);
 template <class S>
 void small_stored(Stream&, Orders const&, Small<S> const&);
 
-template <class Value>
-__device__ void copy_all(Value* to, Value const* from, int size) {
+template <class Value, class From>
+__device__ void copy_all(Value* to, From const* from, int size) {
   for (int at = static_cast<int>(threadIdx.x); at < size; at += static_cast<int>(blockDim.x))
-    to[at] = from[at];
+    to[at] = static_cast<Value>(from[at]);
 }
 
 /// Of small levels in shared memory.
 template <class S>
 struct InShared {
   Level<S>* levels;
-  S* inverse;
+  S const* inverse;  ///< null: it is not there
 };
 
 /// Copies them there, with the first one's u and f, or all values of all. What is stored of equations
@@ -162,7 +164,7 @@ __device__ InShared<S> take_to_shared(Small<S> const& small, Orders const& order
     levels[own] = level;
   }
   __syncthreads();
-  return {levels, inverse};
+  return {levels, small.inverse_size > 0 ? inverse : nullptr};
 }
 
 /// The first level's u and f go back, or all values of all.

@@ -33,21 +33,21 @@ void Corrected<T, S>::correct(Stream& stream, std::span<double> u,
 
 template <class T, class S>
 void Corrected<T, S>::advance(Stream& stream, std::span<double> u,
-                              TakeResidual<T, S> const& residual, bool is_first, bool from_zero,
+                              TakeResidual<T, S> const& residual, bool conjugates, bool from_zero,
                               Found* found) {
   auto const finest = this->finest();
   double* const solution = poisson::at_places(equation_, u.data());
   S* const p = poisson::at_places(equation_, direction_.data());
   S* const q = poisson::at_places(equation_, product_.data());
   Along const* const along = along_directions_.data();
-  if (is_first)
-    zero_async(along_directions_.span(), stream);
-  else
-    find_along(stream, SumAlongBefore<T, S>{a_, finest, q}, Finds::beta);
+  if (conjugates) find_along(stream, SumAlongBefore<T, S>{a_, finest, q}, Finds::beta);
   if (beside_) beside_->join();  // u has gone along the direction before
-  each(stream, TakeDirection<T, S>{a_, finest, p, is_first ? nullptr : along});
+  // By tiles a direction that is what has been found is copied by its product.
+  bool const takes = !conjugates && !shared_ && stream.backend() == Backend::cuda &&
+                     can_march_stored(finest) && goes_by_tiles(a_);
+  if (!takes) each(stream, TakeDirection<T, S>{a_, finest, p, conjugates ? along : nullptr});
   complete(stream, direction_.span());
-  find_along(stream, ApplyToDirection<T, S>{a_, finest, p, q, scale_}, Finds::alpha);
+  find_along(stream, ApplyToDirection<T, S>{a_, finest, p, q, scale_, takes}, Finds::alpha);
   double const unit = residual.scale;
   Advance<T, S> const step{a_, finest, p, solution, scale_ / unit, along, from_zero};
   if (carries_ && beside_)
@@ -93,44 +93,55 @@ void Corrected<T, S>::go_along_directions(Stream& stream, std::span<double> u,
   double left = progress.left(), found_from_u = left;  // the latter the last one that was
   double shrinks = 1;                                  // what the last direction has left of it
   struct Pending {
-    int cycles;
     double left;
     Found of_u;
     std::size_t place;  // of that, where it is found beside the chain
   };
   std::optional<Pending> pending;
-  // Where boxes touch at edges all over, two visits go too far: what is left tells.
-  constexpr double most_by_two_visits = 0.3;
+  // Where boxes touch at edges all over, two visits go too far: what is left tells. And where little is, hardly
+  // anything of a direction is in the next one.
+  constexpr double most_by_two_visits = 0.3, most_by_cycles = 0.06;
+  // On a GPU the next cycle is queued before the host looks at what the last direction has left, unless that may be
+  // so many times as little as what is foreseen.
+  constexpr double in_vain = 0.05;
+  bool const looks_late = stream.backend() == Backend::cuda && !shared_ && options_.residual_counts;
+  bool is_queued = false;
+  bool const is_large = unknowns_[0] * unknowns_[1] * unknowns_[2] >= much;
   // Of a full cycle each visit of a level is one more of those after it.
   visits_ = fewer_twice();
-  auto const add = [&](int cycles, double left_, Found const& of_u) {
-    progress.add(cycles, left_, number(of_u.first), number(of_u.second));
+  auto const add = [&](double left_, Found const& of_u) {
+    progress.add(1, left_, number(of_u.first), number(of_u.second));
   };
   for (int done = 0; !progress.ended();) {
     // What is likely to be the last direction's is found from u, since it has to be before a solve ends.
-    bool const is_last = options_.residual_counts && progress.may_end(left * shrinks);
+    bool const is_last = progress.is_likely_to_end(left * shrinks);
     carries_ = left > least_carried * found_from_u && !is_last;
-    int const cycles = find_correction(stream, done);
-    advance(stream, u, residual, done == 0, done == 0 && !from_u, found_.data());
+    if (!is_queued) (void)find_correction(stream, done);
+    bool const conjugates = done > 0 && (shrinks > most_by_cycles || !is_large);
+    advance(stream, u, residual, conjugates, done == 0 && !from_u, found_.data());
     complete_right();
-    done += cycles;
-    auto const found = take_found(stream, 1);
+    if (done++ == 0) visits_ = 1;
+    // One in vain takes longer than all looks.
+    is_queued = looks_late && !progress.is_likely_to_end(left * shrinks * in_vain) &&
+                done < options_.most_cycles;
+    std::function<void()> next;
+    if (is_queued) next = [&] { (void)find_correction(stream, done); };
+    auto const found = take_found(stream, 1, next);
     double const before = std::exchange(left, number(found[0].first));
     shrinks = left / before;
-    if (done == cycles)
-      visits_ = 1;
-    else if (left > most_by_two_visits * before)
+    if (done > 1 && left > most_by_two_visits * before && visits_ != fewer_twice()) {
       visits_ = fewer_twice();
+      is_queued = false;  // what is queued comes to be overwritten
+    }
     if (pending) {
-      add(pending->cycles, pending->left,
-          beside_ ? beside_->found_before(pending->place) : pending->of_u);
+      add(pending->left, beside_ ? beside_->found_before(pending->place) : pending->of_u);
       pending.reset();
     }
     if (defers_ && carries_ && done < options_.most_cycles && !progress.ended() &&
         !progress.may_end(left))
-      pending = {cycles, left, found[1], beside_ ? beside_->place() : 0};
+      pending = {left, found[1], beside_ ? beside_->place() : 0};
     else
-      add(cycles, left, carries_ && beside_ ? beside_->found(beside_->place()) : found[1]);
+      add(left, carries_ && beside_ ? beside_->found(beside_->place()) : found[1]);
     if (carries_ && progress.ended() && !progress.is_lost()) {
       if (beside_) beside_->join();
       complete(stream, u);

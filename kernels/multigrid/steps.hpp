@@ -196,19 +196,20 @@ struct Ascend {
   int sweeps;
 };
 
-/// u = inverse·f on the coarsest level, by rows; unknowns in the order of their points.
-template <class S>
+/// u = inverse·f on the coarsest level, by rows; unknowns in the order of their points. In float64, for rows of what
+/// is stiff are nearly alike, and right-hand sides there cancel.
+template <class S, class I = double>
 struct SolveDirectly {
   Level<S> level;
-  S const* inverse;
+  I const* inverse;
   GRIDSTRIDE_HOST_DEVICE Extent extent() const { return points_of(level); }
   GRIDSTRIDE_HOST_DEVICE void operator()(int i, int j, int k) const {
-    S const* row = inverse + level.point(i, j, k) * level.size();
-    S sum = 0;
+    I const* row = inverse + level.point(i, j, k) * level.size();
+    decltype(I{} * S{}) sum = 0;
     for (int z = 0; z < level.count[2]; ++z)
       for (int y = 0; y < level.count[1]; ++y)
         for (int x = 0; x < level.count[0]; ++x) sum += *row++ * level.f[level.place(x, y, z)];
-    level.u[level.place(i, j, k)] = sum;
+    level.u[level.place(i, j, k)] = static_cast<S>(sum);
   }
 };
 

@@ -102,7 +102,8 @@ std::vector<std::string> iteration_parts(config::RunConfig const& run) {
   auto const options = cycles_of(run);
   bool const relaxes = options.relaxation != Relaxation::none;
   std::vector<std::string> parts;
-  for (auto const& points : multigrid::level_points(run.grid, sides_of(run)))
+  for (auto const& points :
+       multigrid::level_points(run.grid, sides_of(run), has_fields(run), options))
     if (parts.empty() || (!relaxes && has_cycles(run)))
       parts.push_back(
           fmt::format("{}", fmt::join(points.begin(), points.begin() + run.grid.dims, " x ")));
