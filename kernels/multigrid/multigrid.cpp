@@ -19,7 +19,8 @@ namespace gridstride::multigrid {
 namespace {
 
 constexpr std::string_view reference_idea = "step after step, point after point: the textbook's";
-constexpr std::string_view threads_idea = "lines of points shared among threads";
+constexpr std::string_view threads_idea =
+    "lines of points shared among threads; relaxation and residuals by vectors";
 constexpr std::string_view steps_idea = "a kernel for each step of the textbook's";
 constexpr std::string_view fused_idea =
     "large levels by columns of points, small ones by modes, or of fields by one block";
