@@ -338,6 +338,8 @@ TEST(PdeImplicit, RefusesWhatItCannotDo) {
   std::string const by_multigrid = "implicit: {solver: multigrid}\n";
   EXPECT_EQ(refusal(equations), "");
   begins(refusal(equations + "implicit: {solver: modes}"), "boundary.x: runs in modes take sides");
+  begins(refusal("equations: {u: (2 + x)*laplace(u) - u^3, v: u}", "imex_bdf2"),
+         "equations.u: implicit steps by multigrid: '(2 + x)*laplace(u)' differentiates u twice");
   begins(refusal(equations + by_multigrid, "rk4", "1e-5"),
          "implicit.solver: is for implicit steps (the scheme is rk4)");
   begins(refusal(equations + by_multigrid, "etdrk4"),
