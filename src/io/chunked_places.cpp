@@ -1,6 +1,8 @@
 #include "io/chunked_places.hpp"
 
 #include <algorithm>
+#include <map>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -107,7 +109,8 @@ class ChunkedPlace final : public FieldSink {
   std::vector<haddr_t> places_;
 };
 
-/// The same for chunks that are packed, which get their space when their size is known.
+/// The same for chunks that are packed, which get their space when their size is known, and that of all
+/// before them: a file has the same bytes each time.
 class PackedPlace final : public BlockSink {
  public:
   PackedPlace(hdf5::RawSpace const& space, Object const& dataset, hsize_t step, Precision precision,
@@ -129,8 +132,12 @@ class PackedPlace final : public BlockSink {
       whole.resize(layout_.chunk_bytes);
       bytes = whole;
     }
-    space_.add_chunk(dataset_, layout_.first_of(block, step_),
-                     deflated(shuffled(bytes, precision_), level_));
+    auto packed = deflated(shuffled(bytes, precision_), level_);
+    std::lock_guard const lock(mutex_);
+    waiting_.emplace(block, std::move(packed));
+    for (; !waiting_.empty() && waiting_.begin()->first == next_; ++next_)
+      space_.add_chunk(dataset_, layout_.first_of(next_, step_),
+                       waiting_.extract(waiting_.begin()).mapped());
   }
 
   hdf5::RawSpace const& space_;
@@ -139,6 +146,9 @@ class PackedPlace final : public BlockSink {
   Precision precision_;
   ChunkLayout layout_;
   int level_;
+  std::mutex mutex_;  // of what follows
+  std::uint64_t next_ = 0;
+  std::map<std::uint64_t, std::vector<std::byte>> waiting_;
 };
 
 }  // namespace
