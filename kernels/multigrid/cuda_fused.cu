@@ -68,7 +68,7 @@ __global__ void __launch_bounds__(threads_of_tail)
 template <class S>
 bool solves_by_many_blocks(CycleWork<S> const& work) {
   auto const& levels = work.levels;
-  return levels.back().is_stored() && levels.back().size() > Small<S>::most_inside &&
+  return levels.back().is_stored() && levels.back().size() > most_inverted_of_few &&
          std::all_of(levels.begin() + static_cast<std::ptrdiff_t>(work.first), levels.end() - 1,
                      [](Level<S> const& level) { return can_march_stored(level); });
 }

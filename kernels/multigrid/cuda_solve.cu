@@ -11,13 +11,13 @@ namespace gridstride::multigrid {
 
 namespace {
 
-constexpr int most_unknowns = 400, of_lane = (most_unknowns + warp_size - 1) / warp_size;
+constexpr int of_lane = (most_inverted_of_volumes + warp_size - 1) / warp_size;
 constexpr int rows_of_block = threads_of_columns / warp_size;
 
 template <class S>
 __global__ void __launch_bounds__(threads_of_columns)
     solve_kernel(__grid_constant__ Level<S> const level, double const* inverse) {
-  __shared__ S right[most_unknowns];
+  __shared__ S right[most_inverted_of_volumes];
   int const n = level.count[0], m = level.count[1], size = n * m * level.count[2];
   int const thread = static_cast<int>(threadIdx.x), lane = thread % warp_size;
   int const row = static_cast<int>(blockIdx.x) * rows_of_block + thread / warp_size;

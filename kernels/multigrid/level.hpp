@@ -135,6 +135,10 @@ struct Level {
 /// stored, as far as all that fits in its shared memory.
 constexpr std::int64_t most_small = 2000, most_small_stored = 4000;
 
+/// Unknowns of the coarsest level, which is solved by its inverse; and of volumes where fields may jump soon,
+/// for they would visit small levels twice.
+constexpr int most_inverted_of_few = 64, most_inverted_of_volumes = 400;
+
 /// The level for a sweep of relaxation before, or after, a visit of the coarser one. High frequencies of
 /// several axes shrink faster where points of a colour go further than their equation has it (Yavneh,
 /// SIAM J. Sci. Comput. 17 (1996)); and most where they go further from sweep to sweep, so that those

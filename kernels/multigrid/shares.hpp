@@ -27,10 +27,9 @@ constexpr Options complete(Options options, bool fields) {
   return options;
 }
 
-/// Unknowns of the coarsest level, which is solved by its inverse: of volumes where fields may jump soon, for they
-/// would visit small levels twice.
 constexpr int most_inverted(Options const& options, bool fields, int dims) {
-  return fields && options.conjugates && dims == 3 ? 400 : 64;
+  return fields && options.conjugates && dims == 3 ? most_inverted_of_volumes
+                                                   : most_inverted_of_few;
 }
 
 /// Planes that a visit of a level looks at on each side, with one of its result: from u down, the

@@ -40,8 +40,6 @@ struct Orders {
 template <class S>
 struct Small {
   static constexpr int most = 12;
-  /// Of the coarsest level: with so many unknowns its inverse is taken to shared memory.
-  static constexpr int most_inside = 64;
   int first = 0, count = 0;
   Level<S> levels[most];
   S const* tables = nullptr;
@@ -75,7 +73,7 @@ Small<S> small_levels(CycleWork<S> const& work, std::size_t most_bytes, IsSmall 
     next.values += static_cast<int>(3 * 2 * level.colour);
     next.inverse = work.inverse;
     auto const unknowns = static_cast<int>(work.levels.back().size());
-    next.inverse_size = unknowns <= Small<S>::most_inside ? unknowns * unknowns : 0;
+    next.inverse_size = unknowns <= most_inverted_of_few ? unknowns * unknowns : 0;
     if (l + 1 < all && next.bytes() > most_bytes) break;
     small = next;
     first = l;
