@@ -84,32 +84,6 @@ GRIDSTRIDE_HOST_DEVICE inline T change_along(Window<reach_of<scheme>, T> const& 
   }
 }
 
-/// The lower face of a point along an axis, from its neighbours `stride` apart (`upwind`, `weno5`):
-/// the value of u there, or the flux where a velocity is a field. `velocity` points to the point's
-/// own, or is null.
-template <Scheme scheme, bool variable, class T>
-GRIDSTRIDE_HOST_DEVICE inline T lower_face(T const* u, long long stride,
-                                           [[maybe_unused]] T const* velocity,
-                                           [[maybe_unused]] long long velocity_stride, T weight,
-                                           [[maybe_unused]] T spread) {
-  if constexpr (variable) {
-    auto const c = [=](int i) {
-      return velocity ? weight * velocity[i * velocity_stride] : weight;
-    };
-    if constexpr (scheme == Scheme::upwind) return upwind_flux(c(-1), u[-stride], c(0), u[0]);
-    auto const up = [=](int i) { return part_up(c(i), spread, u[i * stride]); };
-    auto const down = [=](int i) { return part_down(c(i), spread, u[i * stride]); };
-    return weno_face(up(-3), up(-2), up(-1), up(0), up(1)) +
-           weno_face(down(2), down(1), down(0), down(-1), down(-2));
-  } else {
-    // The flow's way is from the first of the five values to the last.
-    long long const way = weight > 0 ? stride : -stride;
-    T const* const from = weight > 0 ? u - stride : u;
-    if constexpr (scheme == Scheme::upwind) return from[0];
-    return weno_face(from[-2 * way], from[-way], from[0], from[way], from[2 * way]);
-  }
-}
-
 /// A point of the grid.
 struct Point {
   long long at[3];
