@@ -68,7 +68,8 @@ class WindowSteps {
   virtual void run(std::span<T* const> arrays, std::int64_t steps, Pass const& pass) = 0;
   /// Queues a look at the state as it is after `run`: a pass that has nothing to make, at all planes that
   /// this process is to answer for and, unless it looks at these alone, those beside them that a trip looks
-  /// at. What it leaves in `out`, which steps in place have none of, is lost. Of several ranks all call it, with the arrays that `run` takes.
+  /// at. What it leaves in `out`, which steps in place have none of, is lost. Of several ranks all call it,
+  /// with the arrays that `run` takes.
   virtual void look(std::span<T* const> arrays, LooksAt planes, Pass const& at);
   /// Queues the pass that the next steps begin with, in a look or after one, before it is known how many
   /// they are. The state is as it was until `run` makes steps, which begin with this pass where they are as
