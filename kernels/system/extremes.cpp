@@ -6,6 +6,7 @@
 #include <array>
 #include <bit>
 #include <limits>
+#include <stdexcept>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -145,7 +146,10 @@ std::vector<Extremes> ExtremesFinder<T>::wait_for_keys(std::function<void()> con
 }
 
 template <class T>
-void ExtremesFinder<T>::prepare(Step<T> step) {
+void ExtremesFinder<T>::prepare(std::vector<Input<T>> inputs) {
+  Step<T> step;
+  step.grid = grid_;
+  step.inputs = std::move(inputs);
   if (!compile_groups(step)) return;
   for (auto const& module : modules_) module->resident_blocks("extremes", points_x * points_y);
 }
@@ -154,6 +158,9 @@ void ExtremesFinder<T>::prepare(Step<T> step) {
 template <class T>
 bool ExtremesFinder<T>::compile_groups(Step<T>& step) {
   if (groups_.empty() || !can_compile_) return false;
+  auto const wraps = wraps_of(step);
+  if (modules_.empty()) wraps_ = wraps;
+  if (wraps != wraps_) throw std::logic_error("extremes: a look around other axes than before");
   try {
     while (modules_.size() < groups_.size()) {
       step.program = &groups_[modules_.size()].program;

@@ -42,8 +42,8 @@ class ExtremesFinder {
   std::size_t size() const { return programs_.size(); }
   /// Whether terms read unknowns at their own point alone.
   bool looks_at_points() const;
-  /// Compiles and loads what such looks take, where it can be compiled.
-  void prepare(Step<T> step);
+  /// Compiles and loads what looks at such inputs take, where it can be compiled.
+  void prepare(std::vector<Input<T>> inputs);
   /// Queues a look at all terms. `step` says inputs, clock, fraction and what was found beforehand;
   /// `scratch` is an array over the grid, `variant` that of the evaluations. With `counted` the step
   /// says a piece of the grid, too, of which such points count; indices are those of the larger grid. No
@@ -81,6 +81,7 @@ class ExtremesFinder {
   std::vector<Prepared> prepared_;                             // of these
   std::vector<Followed> groups_;                               // for several
   std::vector<std::shared_ptr<RuntimeModule const>> modules_;  // of the groups
+  std::array<bool, 3> wraps_ = {};                             // what they were compiled for
   bool can_compile_ = true;
   Event known_;  // what is found
   /// On the device those of two calls by turns, 0 at first, and the number of blocks that are done; on the

@@ -183,10 +183,7 @@ void StabilityFinder<T>::look_ahead(Look const& look, Ahead const& ahead,
 
 template <class T>
 void StabilityFinder<T>::prepare(std::vector<system::Input<T>> const& inputs) {
-  if (variant_ == "interpreter") return;
-  system::Step<T> step;
-  step.inputs = inputs;
-  extremes_.prepare(std::move(step));
+  if (variant_ != "interpreter") extremes_.prepare(inputs);
 }
 
 template <class T>

@@ -14,8 +14,9 @@
 /// Extremes of terms over grids of all kinds, beside those of the values that they have.
 namespace gridstride::test {
 
-/// More terms of u and v than a kernel takes at a time; the last is 1/u.
-inline std::vector<equations::Term> terms_for_extremes(equations::Terms& terms) {
+/// More terms of u and v than a kernel takes at a time, with what lies beside a point along all axes; the last
+/// is 1/u.
+inline std::vector<equations::Term> terms_for_extremes(equations::Terms& terms, int dims) {
   using expression::Operation;
   auto const u = terms.unknown(0), v = terms.unknown(1);
   std::vector<equations::Term> of = {u,
@@ -27,6 +28,8 @@ inline std::vector<equations::Term> terms_for_extremes(equations::Terms& terms) 
                                      terms.operation(Operation::min, u, terms.number(-3)),
                                      terms.add(v, terms.number(1e6)),
                                      terms.operation(Operation::exp, u)};
+  if (dims > 1) of.push_back(terms.subtract(terms.unknown(0, {0, -1, 0}), v));
+  if (dims > 2) of.push_back(terms.subtract(terms.unknown(1, {0, 0, 1}), u));
   of.push_back(terms.divide(terms.number(1), u));
   return of;
 }
@@ -78,11 +81,12 @@ void expect_extremes(Stream& stream, std::array<std::int64_t, 3> const& points, 
     step.inputs.push_back(input);
   }
   equations::Terms terms;
-  auto const of = terms_for_extremes(terms);
-  system::ExtremesFinder<T> finder(stream, grid, terms, of);
+  auto const of = terms_for_extremes(terms, grid.dims);
+  system::ExtremesFinder<T> finder(stream, grid, terms, of), prepared(stream, grid, terms, of);
+  prepared.prepare(step.inputs);
   Buffer<T> scratch(stream, MemorySpace::device, size);
-  for (int repeat = 0; repeat < 2; ++repeat) {
-    auto const found = finder.find(step, scratch.span());
+  for (int repeat = 0; repeat < 4; ++repeat) {
+    auto const found = (repeat < 2 ? finder : prepared).find(step, scratch.span());
     ASSERT_EQ(found.size(), of.size());
     for (std::size_t i = 0; i < of.size(); ++i) {
       auto const program = equations::program_of(terms, std::array{of[i]}, grid.dims);
