@@ -108,6 +108,7 @@ class Corrected final : public SolverBody<T> {
       twice_[0] = is_volume ? 0 : twice_[1];
     }
     if (!finest.is_stored()) keep_couplings(stream, plan.axes.front());
+    if (goes_by_tiles(stream)) keep_field(stream);
     if (stream.backend() == Backend::cuda && can_march_stored(finest))
       together_ = piece_of_columns(unknowns_[0] * unknowns_[1] * unknowns_[2]);
     if (shares_ && options.conjugates && is_torn(equation.ranks->cuts()))
@@ -232,6 +233,8 @@ class Corrected final : public SolverBody<T> {
   }
   /// What the finest level's f is corrected by; returns how many cycles or sweeps that took.
   int find_correction(Stream& stream, int before) const;
+  /// Queues the first cycle, from 0, before the host knows the largest |right|, which has been found; returns that.
+  double begin_early(Stream& stream, BeginResidual<T, S> const& step);
   /// Has u in `solution`, from where it is, or 0 where it is nowhere.
   void settle(Stream& stream, double const* u, double* solution);
   /// u += what the finest level has found; finds what `TakeResidual` does and behind it what
@@ -240,10 +243,11 @@ class Corrected final : public SolverBody<T> {
                Found* found);
   /// As long as there is something left: directions by cycles, by which u goes.
   void go_along_directions(Stream& stream, std::span<double> u, TakeResidual<T, S> const& residual,
-                           bool from_u, Progress& progress);
+                           bool from_u, bool first_is_queued, Progress& progress);
   /// As many cycles; returns where u is.
   double const* go_by_cycles(Stream& stream, std::span<double> u,
-                             TakeResidual<T, S> const& residual, bool from_u, Progress& progress);
+                             TakeResidual<T, S> const& residual, bool from_u, bool first_is_queued,
+                             Progress& progress);
   /// u goes as far along the direction that the finest level gives as is best, made conjugate to the one before or
   /// not, from 0 or from what it is, and finds the same.
   void advance(Stream& stream, std::span<double> solution, TakeResidual<T, S> const& residual,
@@ -252,6 +256,20 @@ class Corrected final : public SolverBody<T> {
   /// from u, of which it has the roundings.
   static constexpr double least_carried = std::is_same_v<S, double> ? 0 : 1e-3;
   Places places() const { return places_of(a_); }
+  /// Whether products with directions go by tiles.
+  bool goes_by_tiles(Stream const& stream) const {
+    return options_.conjugates && stream.backend() == Backend::cuda && can_march_stored(finest()) &&
+           multigrid::goes_by_tiles(a_);
+  }
+  void keep_field(Stream& stream) {
+    Grid const& grid = equation_.grid;
+    auto const held = poisson::points_held(equation_);
+    field_ = {stream, MemorySpace::device, static_cast<std::size_t>(held)};
+    Extent const points{static_cast<int>(grid.points[0]), static_cast<int>(grid.points[1]),
+                        static_cast<int>(held / grid.face_size(2))};
+    each(stream,
+         ScaleField<T, S>{points, equation_.diffusivities, field_.data(), a_.weight[0] * scale_});
+  }
   void keep_couplings(Stream& stream, std::array<Axis, 3> const& axes) {
     std::vector<double> numbers;
     for (std::size_t i = 0; i < 3; ++i) {
@@ -323,6 +341,7 @@ class Corrected final : public SolverBody<T> {
   Buffer<Found> seen_;                       // the same on the host
   Event looked_;                             // that it is there
   Buffer<S> direction_, product_;            // p and scale·A·p of conjugate gradients
+  Buffer<S> field_;                          // a that those go by, of tiles
   bool carries_ = false;                     // whether the residual goes along with u
   Buffer<Along> along_directions_;           // what those have come to
   Buffer<Summed> parts_;                     // of sums along them

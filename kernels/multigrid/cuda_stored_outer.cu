@@ -121,8 +121,11 @@ __global__ void __launch_bounds__(threads_of_tile, 3)
   Column const column(piece, level.count[2]);
   std::uint64_t found = 0;
   LevelTile<S> const of_level(level);
+  auto const equations =
+      tile_equations(step.a.diffusivities, step.a.weight,
+                     [&](std::int64_t place) { return step.a.reaction_at(place); });
   for_tile(
-      step.a, GridValues<double>{step.u}, column.first, column.last,
+      step.a, equations, GridValues<double>{step.u}, column.first, column.last,
       [&](int, std::int64_t plane, int, int in_plane) { return (step.right + plane)[in_plane]; },
       [&](int k, std::int64_t, int r, int, double product, double, T right) {
         double const residual = (double{right} - product) - step.shift;
@@ -167,9 +170,9 @@ __global__ void __launch_bounds__(threads_of_columns)
   sum_by_block(own, sums + number_of_block());
 }
 
-/// The same of equations that go by tiles.
+/// The same of equations that go by tiles, in S: roundings are those of q.
 template <bool takes, class T, class S>
-__global__ void __launch_bounds__(threads_of_tile, 4)
+__global__ void __launch_bounds__(threads_of_tile, sizeof(S) == sizeof(float) ? 4 : 3)
     direction_tile_kernel(__grid_constant__ ApplyToDirection<T, S> const step, int piece,
                           int before, Summed* sums) {
   auto const& level = step.level;
@@ -182,14 +185,21 @@ __global__ void __launch_bounds__(threads_of_tile, 4)
     else
       return GridValues<S>{step.p};
   }();
+  auto const reaction = static_cast<S>(step.a.reaction * step.scale);
+  double const* const all_weights = step.a.weight;
+  S const weights[3] = {1, static_cast<S>(all_weights[1] / all_weights[0]),
+                        static_cast<S>(all_weights[2] / all_weights[0])};
+  auto const equations = tile_equations(step.field, weights, [&](std::int64_t place) {
+    auto const* const all = step.a.reactions;
+    return all == nullptr ? reaction : static_cast<S>(double{all[place]} * step.scale);
+  });
   for_tile(
-      step.a, values, max(column.first - before, 0), column.last - before,
+      step.a, equations, values, max(column.first - before, 0), column.last - before,
       [&](int k, std::int64_t, int r, int) { return *of_level.of(level.f, k, r); },
-      [&](int, std::int64_t plane, int, int in_plane, double product, double p, S r) {
-        double const q = step.scale * product;
-        if constexpr (takes) (step.p + plane)[in_plane] = static_cast<S>(p);
-        (step.q + plane)[in_plane] = static_cast<S>(q);
-        own = own + Summed{p * q, p * double{r}};
+      [&](int, std::int64_t plane, int, int in_plane, S q, S p, S r) {
+        if constexpr (takes) (step.p + plane)[in_plane] = p;
+        (step.q + plane)[in_plane] = q;
+        own = own + Summed{double{p} * double{q}, double{p} * double{r}};
       });
   sum_by_block(own, sums + number_of_block());
 }

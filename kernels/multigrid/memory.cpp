@@ -154,6 +154,8 @@ std::size_t solver_bytes(Backend backend, Grid const& grid, poisson::Sides const
     constexpr double blocks = 8192;
     double const lines = held / static_cast<double>(grid.points[0]);
     later += 2 * held + 2 * (lines + held / 256 + blocks);
+    if (backend == Backend::cuda && fields && grid.dims == 3)
+      later += held;  // a that products take
   }
   return static_cast<std::size_t>(sizeof(double) * (numbers + std::max(meanwhile, later))) +
          part.sent(plan);

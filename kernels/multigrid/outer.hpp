@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <limits>
 
 #include "kernels/multigrid/steps.hpp"
@@ -168,13 +169,26 @@ struct TakeResidual {
   }
 };
 
-/// f of the finest level = right, times `scale`: the residual of u = 0.
+/// 2⁻ᵉ of a magnitude from 2ᵉ on and below 2ᵉ⁺¹; 1 of 0 and of what is not finite.
+GRIDSTRIDE_HOST_DEVICE inline double unit_of(std::uint64_t magnitude) {
+  auto const exponent = static_cast<int>(magnitude >> 52);
+  if (magnitude == 0 || exponent == 2047) return 1;
+  if (exponent > 0 && exponent < 2046)
+    return __builtin_bit_cast(double, static_cast<std::uint64_t>(2046 - exponent) << 52);
+  return std::ldexp(1.0, -std::ilogb(__builtin_bit_cast(double, magnitude)));
+}
+
+/// f of the finest level = right, times the unit of the largest |right|, or `scale`: the residual of u = 0.
 template <class T, class S>
 struct BeginResidual {
   poisson::Operator<T> a;
   Level<S> level;
   T const* right;
   double scale, shift;
+  Found const* largest = nullptr;  ///< in device memory
+  GRIDSTRIDE_HOST_DEVICE double unit() const {
+    return largest == nullptr ? scale : unit_of(largest->first);
+  }
   struct Loaded {
     double right;
   };
@@ -185,7 +199,7 @@ struct BeginResidual {
   GRIDSTRIDE_HOST_DEVICE Loaded load(Spot const& at) const { return {double{right[at.grid]}}; }
   GRIDSTRIDE_HOST_DEVICE void finish(Spot const& at, Loaded const& has) const {
     double const volume = level.is_stored() ? at.share : 1.0;
-    level.f[at.level] = static_cast<S>((has.right - shift) * volume * scale);
+    level.f[at.level] = static_cast<S>((has.right - shift) * volume * unit());
   }
   GRIDSTRIDE_HOST_DEVICE void operator()(int i, int j, int k) const {
     if (!level.is_stored()) return from_tables(i, j, k);
@@ -195,7 +209,7 @@ struct BeginResidual {
   GRIDSTRIDE_HOST_DEVICE void from_tables(int i, int j, int k) const {
     std::int64_t const place =
         a.first[0] + i + (a.first[1] + j) * a.stride[1] + (a.first[2] + k) * a.stride[2];
-    level.f[level.place(i, j, k)] = static_cast<S>((right[place] - shift) * scale);
+    level.f[level.place(i, j, k)] = static_cast<S>((right[place] - shift) * unit());
   }
 };
 
@@ -256,6 +270,20 @@ struct KeepField {
     }
     field[level.field_place(at[0], at[1], at[2])] =
         Coefficient(static_cast<float>(a.diffusivities[place] * scale));
+  }
+};
+
+/// The same of all points of an array, in the order that they have there.
+template <class T, class S>
+struct ScaleField {
+  Extent points;
+  T const* field;
+  S* scaled;
+  double scale;
+  GRIDSTRIDE_HOST_DEVICE Extent extent() const { return points; }
+  GRIDSTRIDE_HOST_DEVICE void operator()(int i, int j, int k) const {
+    std::int64_t const place = (std::int64_t{k} * points.y + j) * points.x + i;
+    scaled[place] = static_cast<S>(field[place] * scale);
   }
 };
 
@@ -335,7 +363,8 @@ struct ApplyToDirection {
   Level<S> level;
   S *p, *q;
   double scale;
-  bool takes;  ///< where that goes by tiles: p is to be what the finest level has found
+  bool takes;      ///< where that goes by tiles: p is to be what the finest level has found
+  S const* field;  ///< there, a·weight[0]·scale
   GRIDSTRIDE_HOST_DEVICE Extent extent() const { return points_of(level); }
   GRIDSTRIDE_HOST_DEVICE Summed operator()(int i, int j, int k) const {
     std::int64_t const at[3] = {a.first[0] + i, a.first[1] + j, a.first[2] + k};

@@ -133,20 +133,36 @@ struct LevelValues {
   }
 };
 
+/// What a tile's equations have in the place of those of the grid's arrays, in another type or unit: a and what that
+/// is multiplied by along the axes, and what draws to 0, `reaction(place)`.
+template <class Real, class Field, class Reaction>
+struct TileEquations {
+  Field const* field;
+  Real weights[3];
+  Reaction reaction;
+};
+template <class Field, class Real, class Reaction>
+__device__ TileEquations<Real, Field, Reaction> tile_equations(Field const* field,
+                                                               Real const (&weights)[3],
+                                                               Reaction const& reaction) {
+  return {field, {weights[0], weights[1], weights[2]}, reaction};
+}
+
 /// A·u of an equation that goes by tiles at the unknowns of a block's columns, from plane `first` to before `last`.
 /// Of a plane u and a of the tile, and of what is around it, lie in shared memory; what lies before and
 /// behind is in registers, and is asked for two planes ahead. `ask(k, plane, r, in_plane)` is what a point
 /// of row r of the thread's two needs besides, a plane ahead; `take(k, plane, r, in_plane, A·u, u, that)` is
 /// called in the order of planes. A point lies in_plane behind a plane's beginning in the grid's arrays.
 /// What has been asked for stays in its type until it is used: to convert it would be to wait for it.
-template <class T, class Values, class Ask, class Take>
-__device__ void for_tile(poisson::Operator<T> const& a, Values const& u, int first, int last,
-                         Ask const& ask, Take const& take) {
+template <class T, class Real, class Field, class Reaction, class Values, class Ask, class Take>
+__device__ void for_tile(poisson::Operator<T> const& a,
+                         TileEquations<Real, Field, Reaction> const& equations, Values const& u,
+                         int first, int last, Ask const& ask, Take const& take) {
   using U = typename Values::Value;
   constexpr int pitch = tile_width + 2, size = pitch * (tile_rows + 2);
   constexpr int around = 2 * (tile_width + tile_rows);
-  __shared__ double values[2 * size];
-  __shared__ T fields[2 * size];
+  __shared__ Real values[2 * size];
+  __shared__ Field fields[2 * size];
   int const x = static_cast<int>(threadIdx.x), y = 2 * static_cast<int>(threadIdx.y);
   int const thread = static_cast<int>(threadIdx.y) * tile_width + x;
   // Points around the tile, a thread each: two rows of them, and two columns.
@@ -175,7 +191,7 @@ __device__ void for_tile(poisson::Operator<T> const& a, Values const& u, int fir
 
   struct Value {
     U u;
-    T a;
+    Field a;
   };
   std::int64_t const stride = a.stride[2];
   std::int64_t plane = (a.first[2] + first) * stride;
@@ -187,12 +203,12 @@ __device__ void for_tile(poisson::Operator<T> const& a, Values const& u, int fir
     bool const given = place.is_given || k + on == to_first || k + on == to_last;
     std::int64_t const of_plane = plane + on * stride;
     return {given ? U{0} : u.at(place.in_plane, place.of_values, of_plane, k + on),
-            (a.diffusivities + of_plane)[place.in_plane]};
+            (equations.field + of_plane)[place.in_plane]};
   };
-  double const weights[3] = {a.weight[0], a.weight[1], a.weight[2]};
+  auto const& weights = equations.weights;
   using Asked = decltype(ask(first, plane, 0, 0));
-  double here_u[2], from_before[2];
-  T here_a[2];
+  Real here_u[2], from_before[2];
+  Field here_a[2];
   Value behind[2], on_edge = value(edge, first, 0);
   Asked asked[2]{};
 #pragma unroll
@@ -201,8 +217,7 @@ __device__ void for_tile(poisson::Operator<T> const& a, Values const& u, int fir
     behind[r] = value(own[r], first, 1);
     here_u[r] = here.u;
     here_a[r] = here.a;
-    from_before[r] =
-        weights[2] * ((double{here.a} + double{before.a}) * (here_u[r] - double{before.u}));
+    from_before[r] = weights[2] * ((Real{here.a} + Real{before.a}) * (here_u[r] - Real{before.u}));
     if (!own[r].is_given) asked[r] = ask(first, plane, r, own[r].in_plane);
   }
   for (int k = first; k < last; ++k) {
@@ -227,21 +242,21 @@ __device__ void for_tile(poisson::Operator<T> const& a, Values const& u, int fir
     }
     __syncthreads();
     // From a point to the one before it, and from the one behind it to it.
-    auto const flux = [](double of_one, double of_other, double one, double other) {
+    auto const flux = [](Real of_one, Real of_other, Real one, Real other) {
       return (of_one + of_other) * (one - other);
     };
-    double across[3];
+    Real across[3];
     across[0] = flux(here_a[0], fields[at - pitch], here_u[0], values[at - pitch]);
     across[1] = flux(here_a[0], here_a[1], here_u[1], here_u[0]);
     across[2] = flux(here_a[1], fields[at + 2 * pitch], values[at + 2 * pitch], here_u[1]);
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
       int const of_row = at + r * pitch;
-      double const below = flux(here_a[r], fields[of_row - 1], here_u[r], values[of_row - 1]);
-      double const above = flux(here_a[r], fields[of_row + 1], values[of_row + 1], here_u[r]);
-      double const behind_u = behind[r].u;
-      double const to_behind = weights[2] * flux(here_a[r], behind[r].a, behind_u, here_u[r]);
-      double sum = a.reaction_at(plane + own[r].in_plane) * here_u[r];
+      Real const below = flux(here_a[r], fields[of_row - 1], here_u[r], values[of_row - 1]);
+      Real const above = flux(here_a[r], fields[of_row + 1], values[of_row + 1], here_u[r]);
+      Real const behind_u = behind[r].u;
+      Real const to_behind = weights[2] * flux(here_a[r], behind[r].a, behind_u, here_u[r]);
+      Real sum = equations.reaction(plane + own[r].in_plane) * here_u[r];
       sum += weights[0] * (below - above);
       sum += weights[1] * (across[r] - across[r + 1]);
       sum += from_before[r] - to_behind;

@@ -142,6 +142,7 @@ void find(Stream& stream, Step const& step, Found* largest) {
   EACH(GiveSolution<double>)                        \
   GRIDSTRIDE_MULTIGRID_PAIR(EACH, BeginResidual)    \
   GRIDSTRIDE_MULTIGRID_PAIR(EACH, KeepField)        \
+  GRIDSTRIDE_MULTIGRID_PAIR(EACH, ScaleField)       \
   GRIDSTRIDE_MULTIGRID_PAIR(EACH, StoreEquations)   \
   GRIDSTRIDE_MULTIGRID_PAIR(EACH, TakeRight)        \
   GRIDSTRIDE_MULTIGRID_PAIR(FIND, TakeResidual)

@@ -43,11 +43,11 @@ void Corrected<T, S>::advance(Stream& stream, std::span<double> u,
   if (conjugates) find_along(stream, SumAlongBefore<T, S>{a_, finest, q}, Finds::beta);
   if (beside_) beside_->join();  // u has gone along the direction before
   // By tiles a direction that is what has been found is copied by its product.
-  bool const takes = !conjugates && !shared_ && stream.backend() == Backend::cuda &&
-                     can_march_stored(finest) && goes_by_tiles(a_);
+  bool const takes = !conjugates && !shared_ && field_.size() > 0;
   if (!takes) each(stream, TakeDirection<T, S>{a_, finest, p, conjugates ? along : nullptr});
   complete(stream, direction_.span());
-  find_along(stream, ApplyToDirection<T, S>{a_, finest, p, q, scale_, takes}, Finds::alpha);
+  S const* const field = poisson::at_places(equation_, field_.data());
+  find_along(stream, ApplyToDirection<T, S>{a_, finest, p, q, scale_, takes, field}, Finds::alpha);
   double const unit = residual.scale;
   Advance<T, S> const step{a_, finest, p, solution, scale_ / unit, along, from_zero};
   if (carries_ && beside_)
@@ -57,6 +57,17 @@ void Corrected<T, S>::advance(Stream& stream, std::span<double> u,
   if (carries_) return find(stream, AdvanceResidual<T, S>{a_, finest, q, 1 / unit, along}, found);
   complete(stream, u);
   find(stream, residual, found);
+}
+
+template <class T, class S>
+double Corrected<T, S>::begin_early(Stream& stream, BeginResidual<T, S> const& step) {
+  copy_async(seen_.span().first(1), std::as_const(found_).span().first(1), stream);
+  stream.record(looked_);
+  each(stream, step);
+  zero_async(found_.span(), stream);
+  (void)find_correction(stream, 0);
+  looked_.synchronize();
+  return number(std::as_const(seen_).span()[0].first);
 }
 
 template <class T, class S>
@@ -89,7 +100,7 @@ TakeResidual<T, S> Corrected<T, S>::residual_step(double const* solution, T cons
 template <class T, class S>
 void Corrected<T, S>::go_along_directions(Stream& stream, std::span<double> u,
                                           TakeResidual<T, S> const& residual, bool from_u,
-                                          Progress& progress) {
+                                          bool first_is_queued, Progress& progress) {
   double left = progress.left(), found_from_u = left;  // the latter the last one that was
   double shrinks = 1;                                  // what the last direction has left of it
   struct Pending {
@@ -105,7 +116,7 @@ void Corrected<T, S>::go_along_directions(Stream& stream, std::span<double> u,
   // so many times as little as what is foreseen.
   constexpr double in_vain = 0.05;
   bool const looks_late = stream.backend() == Backend::cuda && !shared_ && options_.residual_counts;
-  bool is_queued = false;
+  bool is_queued = first_is_queued;
   bool const is_large = unknowns_[0] * unknowns_[1] * unknowns_[2] >= much;
   // Of a full cycle each visit of a level is one more of those after it.
   visits_ = fewer_twice();
@@ -158,7 +169,7 @@ void Corrected<T, S>::go_along_directions(Stream& stream, std::span<double> u,
 template <class T, class S>
 double const* Corrected<T, S>::go_by_cycles(Stream& stream, std::span<double> u,
                                             TakeResidual<T, S> const& residual, bool from_u,
-                                            Progress& progress) {
+                                            bool first_is_queued, Progress& progress) {
   // To wait for a cycle costs a GPU as much as a small one, and modes of the grid itself leave nothing.
   bool const looks_late = stream.backend() == Backend::cuda &&
                           options_.relaxation == Relaxation::none && hierarchy_.modes().level != 0;
@@ -170,7 +181,8 @@ double const* Corrected<T, S>::go_by_cycles(Stream& stream, std::span<double> u,
     int const ahead = looks_late ? std::min(progress.needed(), most_ahead) : 1;
     std::size_t queued = 0;
     for (; static_cast<int>(queued) < ahead && done < options_.most_cycles; ++queued) {
-      done += cycles[queued] = find_correction(stream, done);
+      bool const is_queued = done == 0 && first_is_queued;
+      done += cycles[queued] = is_queued ? 1 : find_correction(stream, done);
       Found* const found = found_.data() + 2 * queued;
       if (!renews) {
         correct(stream, u, residual, found);
@@ -213,11 +225,14 @@ Outcome Corrected<T, S>::solve(Stream& given, std::span<T const> right, std::spa
                 begins ? solution : nullptr},
        found_.data());
   if (begins) complete(stream, solved);
-  double const largest = number(take_found(stream, 1)[0].first);
+  bool const begins_early = stream.backend() == Backend::cuda && !shared_ && !from_u &&
+                            !singular_ && options_.relaxation == Relaxation::none &&
+                            options_.most_cycles > 0;
+  double const largest = begins_early ? begin_early(stream, {a_, finest, f, 1, 0, found_.data()})
+                                      : number(take_found(stream, 1)[0].first);
   Progress progress(options_, largest, rounding_);
   // Right-hand sides of levels are near 1, whatever their unit.
-  bool const is_finite = largest < none;
-  double const unit = largest > 0 && is_finite ? std::ldexp(1.0, -std::ilogb(largest)) : 1;
+  double const unit = unit_of(poisson::bits_of_magnitude(largest));
   // Rounded right-hand sides of equations that leave a constant open have a mean, and no solution.
   double shift = 0;
   if (singular_) {
@@ -227,19 +242,19 @@ Outcome Corrected<T, S>::solve(Stream& given, std::span<T const> right, std::spa
   TakeResidual<T, S> const residual = residual_step(solution, f, unit, shift);
   if (from_u)
     find(stream, residual, found_.data());
-  else
+  else if (!begins_early)
     each(stream, BeginResidual<T, S>{a_, finest, f, unit, shift});
   complete_right();
   if (from_u) progress.begin(number(take_found(stream, 1)[0].first));
   zero_async(found_.span(), stream);
   double const* old = solution;
   if (largest > 0 && options_.conjugates)
-    go_along_directions(stream, solved, residual, from_u, progress);
+    go_along_directions(stream, solved, residual, from_u, begins_early, progress);
   else if (largest > 0)
-    old = go_by_cycles(stream, solved, residual, from_u, progress);
+    old = go_by_cycles(stream, solved, residual, from_u, begins_early, progress);
   if (renews || !(largest > 0)) settle(stream, largest > 0 ? old : nullptr, solution);
   // What is not a number would stay where levels have no points.
-  if (progress.is_lost()) hierarchy_.clear(stream);
+  if (progress.is_lost() || !(largest < none)) hierarchy_.clear(stream);
   if constexpr (!std::is_same_v<T, double>)
     each(stream, Round<T>{points, places(), solution, poisson::at_places(equation_, u.data())});
   if (beside_) beside_->end(given);
