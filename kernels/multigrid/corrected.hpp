@@ -106,6 +106,7 @@ class Corrected final : public SolverBody<T> {
       bool const is_volume = unknowns_[2] > 1;
       twice_[1] = is_volume ? 2 : first_of_few(plan);
       twice_[0] = is_volume ? 0 : twice_[1];
+      if (is_volume) once_ = twice_[1];
     }
     if (!finest.is_stored()) keep_couplings(stream, plan.axes.front());
     if (goes_by_tiles(stream)) keep_field(stream);
@@ -179,7 +180,8 @@ class Corrected final : public SolverBody<T> {
             .before = options_.before,
             .after = options_.after,
             .visit = kind == Cycle::full ? Visit::full : Visit::from_zero,
-            .twice = twice_[visits_]};
+            .twice = twice_[visits_],
+            .once = once_};
   }
   Graph captured(Stream& stream, CycleWork<S> const& work) const {
     return Graph::capture(stream, [&stream, cycle = cycle_, work] { cycle(stream, work); });
@@ -353,6 +355,7 @@ class Corrected final : public SolverBody<T> {
   int together_ = 1;  // planes whose sums along directions are one
   // The level that is visited twice, or none, in two ways, and which of these it is.
   std::array<std::size_t, 2> twice_{};
+  std::size_t once_ = no_level;  // from which on levels have one sweep
   std::size_t visits_ = 1;
   Graph first_;
   std::array<Graph, 2> next_;

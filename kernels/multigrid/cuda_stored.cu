@@ -85,14 +85,6 @@ __global__ void __launch_bounds__(threads_of_columns, Strips::blocks)
     bool const odd = ((colour + j + k) & 1) != 0;
     std::int64_t const plane = std::int64_t{k} * over_along;
     strips.load(k);
-    if (Strips::asks_ahead && k + 2 < column.last) {
-      std::int64_t const ahead = plane + 2 * over_along;
-      strips.ask(k + 2);
-      ask_cache(rights + ahead);
-      if constexpr (does != Does::begin) ask_cache(other + ahead + first);
-      if constexpr (does == Does::overdo || does == Does::keep_residual) ask_cache(own + ahead);
-      if constexpr (does == Does::relax_first) ask_cache(reciprocals + ahead + first);
-    }
     Stored8<S> mass{};
     if constexpr (reacts) mass = Stored8<S>::load(level.mass + mass_place + k * mass_plane);
     Strip<S> const f = load_changing(rights + plane);

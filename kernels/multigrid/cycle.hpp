@@ -1,6 +1,8 @@
 #pragma once
 
+#include <algorithm>
 #include <functional>
+#include <limits>
 #include <span>
 
 #include "kernels/multigrid/multigrid.hpp"
@@ -19,6 +21,8 @@ enum class Visit {
   full,       ///< from the coarsest one up
 };
 
+constexpr std::size_t no_level = std::numeric_limits<std::size_t>::max();
+
 /// One cycle for the finest level's f, whose result is its u.
 template <class S>
 struct CycleWork {
@@ -30,8 +34,9 @@ struct CycleWork {
   Cycle cycle;
   int before, after;
   Visit visit = Visit::from_zero;
-  std::size_t first = 0;                    ///< the level that is visited
-  std::size_t twice = 0;                    ///< one that is twice, as all are with `w`; 0: none
+  std::size_t first = 0;        ///< the level that is visited
+  std::size_t twice = 0;        ///< one that is twice, as all are with `w`; 0: none
+  std::size_t once = no_level;  ///< from this one on there is one sweep before, and after
   SharedLevels<S> const* shared = nullptr;  ///< where several ranks make the cycle
   /// Then: queues a visit of the finest level that all of them have as a whole.
   std::function<void(Visit)> visit_whole = {};
@@ -105,36 +110,35 @@ class Cycles {
   /// u of the level from its f; from 0, or from what u is.
   void down_and_up(std::size_t i, bool from_zero) const {
     if (is_last(i)) return solve(i);
-    descend(fine(i), gathered_to(i + 1), from_zero);
+    int const most = i < work_.once ? std::max(work_.before, work_.after) : 1;
+    descend(fine(i), gathered_to(i + 1), std::min(work_.before, most), from_zero);
     complete_right(i + 1);
     visit(i + 1, Visit::from_zero);
     bool const again = work_.cycle == Cycle::w || i + 1 == work_.twice;
     if (again && !is_last(i + 1)) visit(i + 1, Visit::from_u);
-    ascend(level(i), level(i + 1));
+    ascend(level(i), level(i + 1), std::min(work_.after, most));
     // Those of the finest level are right as far as anybody looks.
     if (i == 0 || !is_cut(i)) return;
     flush();
     work_.shared->complete_solution(i);
   }
 
-  void descend(Level<S> const& fine, Level<S> const& coarse, bool from_zero) const {
+  void descend(Level<S> const& fine, Level<S> const& coarse, int sweeps, bool from_zero) const {
     if constexpr (takes_visits)
-      if (run_.takes_visits_of(fine))
-        return run_(Descend<S>{fine, coarse, work_.before, from_zero});
-    for (int sweep = 0; sweep < work_.before; ++sweep)
-      relax(for_sweep(fine, false, sweep, work_.before), from_zero && sweep == 0);
+      if (run_.takes_visits_of(fine)) return run_(Descend<S>{fine, coarse, sweeps, from_zero});
+    for (int sweep = 0; sweep < sweeps; ++sweep)
+      relax(for_sweep(fine, false, sweep, sweeps), from_zero && sweep == 0);
     run_(KeepResidual<S>{fine});
     run_(Gather<S>{fine, coarse, fine.r});
   }
 
-  void ascend(Level<S> const& fine, Level<S> const& coarse) const {
+  void ascend(Level<S> const& fine, Level<S> const& coarse, int sweeps) const {
     if constexpr (takes_visits)
-      if (run_.takes_visits_of(fine)) return run_(Ascend<S>{fine, coarse, work_.after});
+      if (run_.takes_visits_of(fine)) return run_(Ascend<S>{fine, coarse, sweeps});
     // Points of the first colour are relaxed next, mostly from the others alone.
-    bool const both = fine.has_seam() || fine.smooths > 1 || work_.after == 0;
+    bool const both = fine.has_seam() || fine.smooths > 1 || sweeps == 0;
     run_(Correct<S>{fine, coarse, both ? 3 : 2, true});
-    for (int sweep = 0; sweep < work_.after; ++sweep)
-      relax(for_sweep(fine, true, sweep, work_.after), false);
+    for (int sweep = 0; sweep < sweeps; ++sweep) relax(for_sweep(fine, true, sweep, sweeps), false);
   }
 
   void full(std::size_t i) const {

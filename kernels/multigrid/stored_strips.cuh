@@ -31,11 +31,6 @@ struct Stored8 {
   }
 };
 
-/// Asks for what will be loaded later.
-__device__ inline void ask_cache(void const* source) {
-  asm volatile("prefetch.global.L2 [%0];" ::"l"(source));
-}
-
 /// By a diagonal, which is far from the ends of the range.
 __device__ inline float over_diagonal(float a, float diagonal) {
   float reciprocal;
@@ -91,7 +86,6 @@ class FaceStrips {
   static constexpr int width = vector_width<S>;
   /// Blocks that are to be at work together on a multiprocessor.
   static constexpr int blocks = volume && sizeof(S) == sizeof(float) ? 3 : 2;
-  static constexpr bool asks_ahead = false;
 
   /// From the plane k on.
   __device__ FaceStrips(Level<S> const& level, Axes axes, int first, int j, int k) {
@@ -116,7 +110,6 @@ class FaceStrips {
       across_behind_ = Stored8<S>::load(across_ + k * across_plane_ + to_row_);
     }
   }
-  __device__ void ask(int) const {}
   /// Of a strip's point with the number v of a parity.
   template <int is_odd>
   __device__ FacesAround<S> around(int v) const {
@@ -142,7 +135,6 @@ class FieldStrips {
  public:
   static constexpr int width = vector_width<S>;
   static constexpr int blocks = sizeof(S) == sizeof(float) ? 3 : 2;
-  static constexpr bool asks_ahead = true;
 
   __device__ FieldStrips(Level<S> const& level, Axes, int first, int j, int k)
       : row_(level.field + level.field_place(2 * first, j, 0)),
@@ -161,8 +153,6 @@ class FieldStrips {
     left_ = here[-1];
     right_ = here[2 * width];
   }
-  /// For what a later plane takes.
-  __device__ void ask(int k) const { ask_cache(row_ + (k + 1) * plane_); }
   template <int is_odd>
   __device__ FieldAround<S> around(int v) const {
     constexpr int last = 2 * width - 1;
