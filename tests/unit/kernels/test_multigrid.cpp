@@ -1,12 +1,14 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <stdexcept>
 #include <vector>
 
 #include "kernels/multigrid/coarsening.hpp"
 #include "kernels/multigrid/level.hpp"
+#include "kernels/multigrid/outer.hpp"
 #include "support/multigrid_cases.hpp"
 #include "support/refusal.hpp"
 #include "support/shared_cycle_cases.hpp"
@@ -319,6 +321,15 @@ TEST(Multigrid, NothingAndWhatIsNotANumber) {
   f[100] = std::numeric_limits<double>::quiet_NaN();
   auto const lost = solver.solve(stream, f, std::span(u));
   EXPECT_FALSE(lost.converged);
+}
+
+TEST(Multigrid, UnitsOfRightHandSidesArePowersOfTwo) {
+  using Limits = std::numeric_limits<double>;
+  auto const unit = [](double largest) { return unit_of(poisson::bits_of_magnitude(largest)); };
+  for (double const largest : {1.0, 1.99, 2.0, 3e-7, -5e300, Limits::max(), Limits::min(), 1e-308})
+    EXPECT_EQ(unit(largest), std::ldexp(1.0, -std::ilogb(largest))) << largest;
+  for (double const largest : {0.0, Limits::infinity(), Limits::quiet_NaN()})
+    EXPECT_EQ(unit(largest), 1) << largest;
 }
 
 /// Corrections are in float32 only where they keep their digits.
