@@ -9,7 +9,7 @@
 // direction numbers (sobol.hpp).
 //
 // Bytes moved: 132·d per tile read, 16 written. Instructions of a sample in d dimensions, float32:
-// 4·d to the coordinates and d/4 loads, the integrand, and 4 of the sums.
+// some 10·d to the coordinates and d/4 loads, the integrand, and 4 of the sums.
 
 #include "kernels/sampling/sobol_point.hpp"
 #include "kernels/sampling/tiles.cuh"

@@ -23,14 +23,19 @@ struct SobolRange {
   int run;
 };
 
-/// The middle of the part of (0, 1) that the digits name: (x + 1/2)·2^-32 in float64, and in
-/// float32 that of their upper 23 bits.
+/// The middle of the part of (0, 1) that the digits name, (x + 1/2)·2^-32, rounded in float32, to a
+/// number below 1. With their upper 23 bits alone, long sequences would come to the same points
+/// again and again, and all replicas would miss the same part of a singularity at 0.
 template <class Real>
 GRIDSTRIDE_HOST_DEVICE inline Real sobol_uniform(unsigned digits) {
-  if constexpr (sizeof(Real) == 4)
-    return uniform(digits);
-  else
+  if constexpr (sizeof(Real) == 4) {
+    float const upper = with_fraction(digits >> 9) - 1;
+    float const rest = with_fraction((digits << 14 | 1u << 13) & 0x7fffffu) - 1;
+    float const u = multiply_add(rest, 0x1p-23f, upper);
+    return u < 1 ? u : 1 - 0x1p-24f;
+  } else {
     return with_fraction(static_cast<unsigned long long>(digits) << 20 | 1ull << 19) - 1;
+  }
 }
 
 }  // namespace gridstride::quadrature

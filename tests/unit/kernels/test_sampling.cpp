@@ -353,6 +353,16 @@ TEST_F(Sampling, AnErrorThatIsNotKnownIsInfinite) {
     EXPECT_TRUE(std::isinf(found.error)) << found.error;
 }
 
+/// Points of float32 come as near to 0 as those of float64, and do not meet 1.
+TEST(SobolPoints, UseAllDigits) {
+  for (unsigned const digits : {0u, 1u, 255u, 511u, 512u, 0x80000000u, 0x80000100u, 0xc0001234u}) {
+    EXPECT_EQ(sobol_uniform<double>(digits), (digits + 0.5) * 0x1p-32);
+    EXPECT_EQ(sobol_uniform<float>(digits), static_cast<float>((digits + 0.5) * 0x1p-32));
+  }
+  EXPECT_EQ(sobol_uniform<float>(0xffffffffu), 1 - 0x1p-24f);
+  EXPECT_EQ(sobol_uniform<double>(0xffffffffu), 1 - 0x1p-33);
+}
+
 TEST_F(Sampling, FindsTheFirstSampleThatIsNoNumber) {
   test::expect_first_non_finite<float>(Backend::cpu);
   test::expect_first_non_finite<double>(Backend::cpu);
