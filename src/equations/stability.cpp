@@ -206,6 +206,7 @@ void Linearisation::Slopes::add(Linearisation& to, std::size_t row, Term of,
 }
 
 int Linearisation::place_of(Term term) {
+  term = terms_.with_zeros_at_poles(term);
   auto const known = std::ranges::find(values_, term);
   if (known != values_.end()) return static_cast<int>(known - values_.begin());
   values_.push_back(term);

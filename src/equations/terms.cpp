@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <numeric>
+#include <set>
 #include <stdexcept>
 #include <unordered_set>
 
@@ -415,6 +416,37 @@ Term Terms::with_reciprocals(Term term) {
     bool const divides = node.kind == Kind::operation && node.operation == Operation::divide;
     if (!divides || is_number(operands[1])) return with_operands(node, operands);
     return multiply(operands[0], divide(number(1), operands[1]));
+  });
+}
+
+Term Terms::with_zeros_at_poles(Term term) {
+  auto const is = [](Node const& node, Operation operation) {
+    return node.kind == Kind::operation && node.operation == operation;
+  };
+  auto const parts_of_term = parts(term, [](Term) { return false; });
+  if (std::ranges::none_of(parts_of_term, [&](Term part) {
+        Node const& node = (*this)[part];
+        return is(node, Operation::sqrt) || is(node, Operation::cbrt) || is(node, Operation::power);
+      }))
+    return term;
+  std::set<Term> poles;  // of what has been made: what may be infinite
+  return rebuilt(term, [&](Node const& node, std::array<Term, 3> const& operands) {
+    Term result = with_operands(node, operands);
+    auto const [a, b, c] = operands;
+    auto const unless_zero = [&](Term factor) {
+      if (is_number(factor)) return;
+      Term const is_zero = operation(Operation::equal, factor, number(0));
+      result = operation(Operation::select, is_zero, number(0), result);
+    };
+    bool has_pole = std::ranges::any_of(operands, [&](Term one) { return poles.contains(one); });
+    if (is(node, Operation::multiply) && has_pole) unless_zero(poles.contains(a) ? b : a);
+    if (is(node, Operation::divide) && !is_number(b)) {
+      unless_zero(a);
+      has_pole = true;
+    }
+    if (is(node, Operation::power)) has_pole = !is_number(b) || (*this)[b].value < 0;
+    if (has_pole) poles.insert(result);
+    return result;
   });
 }
 

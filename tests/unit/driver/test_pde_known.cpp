@@ -156,5 +156,21 @@ TEST(PdeKnownSolutions, TransportConvergesToTheWave) {
   }
 }
 
+/// Water that a slope sets in motion, with the drag |q|·q: q = tanh(t), from rest, where the slope of
+/// |q| is 0/0 by the rules of calculus. A front that all goes towards is as flat in the beginning.
+TEST(PdeKnownSolutions, DragSetsInAtRest) {
+  for (std::string const size : {"norm(q)", "sqrt(norm2(q))"}) {
+    auto const found = run_pde(
+        "simulation: pde\ngrid: {points: [6, 5]}\nboundary: {x: periodic, y: periodic}\n"
+        "fields: {q: vector}\nequations: {q: \"[0.6, 0.8] - q*" +
+        size + "\"}\ninitial: {q: [0, 0]}\ntime: {scheme: rk4, end: 1}\n");
+    EXPECT_NEAR(found.fields[0][0], 0.6 * std::tanh(1), 1e-6) << size;
+  }
+  auto const flat = run_pde(
+      "simulation: pde\ngrid: {points: 16}\nboundary: {x: periodic}\n"
+      "equations: {u: 1 - norm(grad(u))}\ninitial: {u: 2}\ntime: {end: 1}\n");
+  for (double const value : flat.fields[0]) EXPECT_NEAR(value, 3, 1e-12);
+}
+
 }  // namespace
 }  // namespace gridstride

@@ -191,6 +191,25 @@ TEST_F(TermsTest, ReciprocalsStandForQuotients) {
   EXPECT_EQ(terms.with_reciprocals(half), half);
 }
 
+/// Slopes at u = 0, by the rules of calculus 0/0, ∞·0 and ∞.
+TEST_F(TermsTest, ZerosCountBeforePoles) {
+  Term const size = terms.operation(Operation::sqrt, terms.multiply(x, x));
+  auto const slope = [&](Term of) { return terms.with_zeros_at_poles(terms.partial(of, x)); };
+  for (Term const root :
+       {size, terms.multiply(x, size), terms.multiply(terms.multiply(n(-3), x), size)})
+    EXPECT_EQ(value(slope(root), 0, 0), 0);
+  Term const cube_root = terms.operation(Operation::cbrt, x);
+  Term const power = terms.operation(Operation::power, x, n(1.0 / 3));
+  for (Term const root : {cube_root, power}) {
+    EXPECT_TRUE(std::isinf(value(slope(root), 0, 0)));
+    EXPECT_EQ(value(slope(terms.multiply(root, x)), 0, 0), 0);
+    EXPECT_NEAR(value(slope(terms.multiply(root, x)), 0, 8), 4.0 / 3 * 2, 1e-14);
+  }
+  EXPECT_EQ(value(slope(size), 0, -2), -1);
+  Term const quotient = terms.divide(u, v);
+  EXPECT_EQ(terms.with_zeros_at_poles(quotient), quotient);
+}
+
 TEST_F(TermsTest, RefusesWhatNoSystemHas) {
   EXPECT_THROW(terms.unknown(-1), std::invalid_argument);
   EXPECT_THROW(terms.unknown(max_components), std::invalid_argument);
