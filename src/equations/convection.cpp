@@ -136,7 +136,8 @@ class Splitter {
     auto const flux = [&](std::size_t c) { return fluxes_[c][static_cast<std::size_t>(axis)]; };
     for (std::size_t i = 0; i < size_; ++i)
       for (std::size_t j = 0; j < size_ && flux(i) >= 0; ++j) {
-        jacobian[i * size_ + j] = terms_.partial(meaning(flux(i)), variables_[j]);
+        jacobian[i * size_ + j] =
+            terms_.with_zeros_at_poles(terms_.partial(meaning(flux(i)), variables_[j]));
         acts[i * size_ + j] = !is_zero(jacobian[i * size_ + j]);
       }
     close(size_, acts);

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <map>
 #include <numeric>
-#include <set>
 #include <stdexcept>
 #include <unordered_set>
 
@@ -420,6 +420,7 @@ Term Terms::with_reciprocals(Term term) {
 }
 
 Term Terms::with_zeros_at_poles(Term term) {
+  constexpr double negligible = 1e-18;  // whose square float32 may take for 0
   auto const is = [](Node const& node, Operation operation) {
     return node.kind == Kind::operation && node.operation == operation;
   };
@@ -429,23 +430,30 @@ Term Terms::with_zeros_at_poles(Term term) {
         return is(node, Operation::sqrt) || is(node, Operation::cbrt) || is(node, Operation::power);
       }))
     return term;
-  std::set<Term> poles;  // of what has been made: what may be infinite
+  struct Pole {
+    Term numerator, divisor;
+  };
+  std::map<Term, Pole> poles;  // of what has been made
   return rebuilt(term, [&](Node const& node, std::array<Term, 3> const& operands) {
     Term result = with_operands(node, operands);
     auto const [a, b, c] = operands;
-    auto const unless_zero = [&](Term factor) {
-      if (is_number(factor)) return;
-      Term const is_zero = operation(Operation::equal, factor, number(0));
-      result = operation(Operation::select, is_zero, number(0), result);
-    };
-    bool has_pole = std::ranges::any_of(operands, [&](Term one) { return poles.contains(one); });
-    if (is(node, Operation::multiply) && has_pole) unless_zero(poles.contains(a) ? b : a);
-    if (is(node, Operation::divide) && !is_number(b)) {
-      unless_zero(a);
-      has_pole = true;
+    auto const known =
+        std::ranges::find_if(operands, [&](Term one) { return poles.contains(one); });
+    Pole pole = {number(1), known == operands.end() ? -1 : poles.at(*known).divisor};
+    bool const divides = is(node, Operation::divide) && !is_number(b);
+    if (divides) pole = {poles.contains(a) ? poles.at(a).numerator : a, b};
+    if (is(node, Operation::multiply) && pole.divisor >= 0)
+      pole.numerator = multiply(poles.at(*known).numerator, *known == a ? b : a);
+    if (is(node, Operation::power) && !(is_number(b) && (*this)[b].value >= 0)) pole.divisor = a;
+    if ((divides || is(node, Operation::multiply)) && pole.divisor >= 0 &&
+        !is_number(pole.numerator)) {
+      Term const vanishes =
+          multiply(operation(Operation::equal, pole.divisor, number(0)),
+                   operation(Operation::less, operation(Operation::abs, pole.numerator),
+                             number(negligible)));
+      result = operation(Operation::select, vanishes, number(0), result);
     }
-    if (is(node, Operation::power)) has_pole = !is_number(b) || (*this)[b].value < 0;
-    if (has_pole) poles.insert(result);
+    if (pole.divisor >= 0) poles.emplace(result, pole);
     return result;
   });
 }

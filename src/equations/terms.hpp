@@ -136,8 +136,8 @@ class Terms {
   /// The term where products with 1/b stand for quotients by what is no number b: alike but for
   /// roundings, and quicker where several quotients have one divisor.
   Term with_reciprocals(Term term);
-  /// The term where 0/0 and 0·∞ are 0, as the slope of `sqrt(u^2)` has them where u is 0. Terms
-  /// without roots and powers that are no products stay as they are.
+  /// The term where 0/0 and 0·∞ are 0, as the slope of `sqrt(u^2)` has them where u is 0, or so
+  /// small that u^2 is. Terms without roots and powers that are no products stay as they are.
   Term with_zeros_at_poles(Term term);
 
  private:

@@ -205,7 +205,9 @@ TEST_F(TermsTest, ZerosCountBeforePoles) {
     EXPECT_EQ(value(slope(terms.multiply(root, x)), 0, 0), 0);
     EXPECT_NEAR(value(slope(terms.multiply(root, x)), 0, 8), 4.0 / 3 * 2, 1e-14);
   }
+  EXPECT_EQ(value(slope(size), 0, 1e-170), 0);  // whose square is 0
   EXPECT_EQ(value(slope(size), 0, -2), -1);
+  EXPECT_EQ(value(slope(size), 0, 1e-150), 1);
   Term const quotient = terms.divide(u, v);
   EXPECT_EQ(terms.with_zeros_at_poles(quotient), quotient);
 }
