@@ -143,6 +143,35 @@ quadrature::FixedRule fixed_rule(Request const& request, std::int64_t points) {
   return {rule, std::max(unit, (panels + unit - 1) / unit * unit), inside};
 }
 
+/// The part of an integral between an end and the number of T that is next to it, where no sample
+/// lies. There |f| is taken to grow as d^(−p) with the distance d from the end, so that the part is
+/// |f|·d/(1 − p), and infinite from p = 1 on. Where |f|·d is no more than rounding it counts as that.
+template <class T>
+double part_beside(double end, double other, std::function<double(double)> const& integrand,
+                   double rounding) {
+  T const next = std::nextafter(static_cast<T>(end), static_cast<T>(other));
+  T const second = std::nextafter(next, static_cast<T>(other));
+  double const d = std::abs(next - end), far = std::abs(second - end);
+  double const f = std::abs(integrand(next));
+  if (!(f * d > rounding) || !std::isfinite(f)) return 0;
+  double const power = std::log(f / std::abs(integrand(second))) / std::log(far / d);
+  if (!(power < 1)) return std::numeric_limits<double>::infinity();
+  return f * d / (1 - std::max(power, 0.0));
+}
+
+/// Adds to the errors what samples of precision T cannot see: all rounds of a rule miss the same.
+template <class T>
+void add_ends(Problem const& problem, quadrature::FiniteIntegral const& finite,
+              std::vector<Estimate>& estimates) {
+  quadrature::HostIntegrand const integrand(finite.integrand);
+  auto const [lower, upper] = finite.intervals[0];
+  for (std::size_t i = 0; i < estimates.size(); ++i) {
+    auto const f = [&](double x) { return integrand(&x, row(problem, i).data()); };
+    for (auto const& [end, other] : {std::pair(lower, upper), std::pair(upper, lower)})
+      estimates[i].error += part_beside<T>(end, other, f, estimates[i].rounding);
+  }
+}
+
 template <class T>
 Solution by_fixed_rule(Stream& stream, Problem const& problem, Request const& request,
                        std::int64_t points) {
@@ -161,6 +190,7 @@ Solution by_fixed_rule(Stream& stream, Problem const& problem, Request const& re
     quadrature::integrate<T>(stream, finite.integrand, finite.intervals[0], parameters, rules[0],
                              results, request.variant);
   });
+  add_ends<T>(problem, finite, solution.estimates);
   solution.pole = pole_of(solution.estimates, [&](std::size_t i) {
     return coordinates_in(problem.ranges, point(quadrature::non_finite_sample<T>(
                                               stream, finite.integrand, finite.intervals[0],
