@@ -80,6 +80,19 @@ struct Formulas {
   Expression a, r, slope_of_a, slope_of_r;
 };
 
+/// A slope, and 0 where it is infinite or 0·∞, as those of roots and powers at 0: the next step goes
+/// without it there. What is solved does not depend on it.
+Expression where_finite(Expression const& slope) {
+  if (std::ranges::none_of(slope.nodes(), [](expression::Node const& node) {
+        using enum expression::Operation;
+        return node.operation == sqrt || node.operation == cbrt || node.operation == power;
+      }))
+    return slope;
+  auto const is_finite =
+      expression::apply(expression::Operation::equal, slope - slope, Expression(0));
+  return expression::apply(expression::Operation::select, is_finite, slope, Expression(0));
+}
+
 /// What Newton's method has come to.
 struct Course {
   bool converged = false;
@@ -271,8 +284,8 @@ multigrid::Defect Nonlinear<T>::find_defect(std::span<double const> u) {
 /// Cycles are for what of J is symmetric and positive; where nothing holds u, for a little more.
 template <class T>
 void Nonlinear<T>::linearise() {
-  evaluate(formulas_.slope_of_a, u_.span(), d_.span());
-  evaluate(formulas_.slope_of_r, u_.span(), s_.span());
+  evaluate(where_finite(formulas_.slope_of_a), u_.span(), d_.span());
+  evaluate(where_finite(formulas_.slope_of_r), u_.span(), s_.span());
   double least = 0;
   if (!is_given_) {
     Buffer<double> largest(stream_, MemorySpace::device, 1);
