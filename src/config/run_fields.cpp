@@ -90,6 +90,12 @@ std::vector<FieldInfo> numbers_of(std::span<FieldInfo const> fields) {
   return numbers;
 }
 
+std::string magnitude_name(FieldInfo const& field) {
+  if (field.components.empty() || std::ranges::count(field.components, magnitude_word) > 0)
+    return {};
+  return fmt::format("{}.{}", field.name, magnitude_word);
+}
+
 void declare_value(Visitor& visitor, Spec const& spec, std::vector<std::string> const& components,
                    Formula& value, std::vector<Formula>& values) {
   if (components.empty()) return visitor.visit(spec, value);

@@ -27,6 +27,12 @@ std::string component_variable(std::string_view vector, std::string_view compone
 /// as `velocity.x`.
 std::vector<FieldInfo> numbers_of(std::span<FieldInfo const> fields);
 
+/// What the length of a vector is called beside its components.
+inline constexpr std::string_view magnitude_word = "magnitude";
+/// The name of its length among these: `velocity.magnitude`; empty for fields without components, and where
+/// one of them is called so.
+std::string magnitude_name(FieldInfo const& field);
+
 /// A formula, or for a vector a mapping with one for each component.
 void declare_value(Visitor& visitor, Spec const& spec, std::vector<std::string> const& components,
                    Formula& value, std::vector<Formula>& values);

@@ -78,7 +78,7 @@ class Diagnostics {
   std::unique_ptr<State> state_;
 };
 
-/// The norms of fields of which the moments are known, as `Diagnostics` has them: all that a run asks for.
+/// The norms of fields of which the moments are known, number by number (`numbers_of`), as `Diagnostics` has them: all that a run asks for.
 std::vector<NamedValue> norms_of(config::RunOptions const& run, std::span<Field const> fields,
                                  std::span<FieldMoments const> moments);
 

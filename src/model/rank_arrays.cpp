@@ -22,18 +22,20 @@ RankArrays<T>::RankArrays(Stream const& stream, SweepPlan const& plan, Ranks& ra
 template <class T>
 void RankArrays<T>::look_at(Source const& source, Owners owners, Use const& use) {
   std::vector<Mixed> alone, mixed;
-  for (std::size_t array = 0; array < source.arrays; ++array)
-    for (std::int64_t first = 0, number = 0; first < size(); first += slab_values, ++number) {
-      std::int64_t const last = std::min(first + slab_values, size());
+  for (std::size_t number = 0; number < source.count; ++number) {
+    std::size_t const together = source.together(number);
+    std::int64_t const points = slab_points(together);
+    for (std::int64_t first = 0; first < size(); first += points) {
+      std::int64_t const last = std::min(first + points, size());
       auto parts = parts_of(first, last);
-      int const owner = owners == Owners::first
-                            ? 0
-                            : parts[(static_cast<std::size_t>(number) + array) % parts.size()];
+      std::size_t const turn = static_cast<std::size_t>(first / points) + number;
+      int const owner = owners == Owners::first ? 0 : parts[turn % parts.size()];
       if (parts.size() > 1 || parts.front() != owner || plan_.has_strips())
-        mixed.push_back({array, first, last, std::move(parts), owner});
+        mixed.push_back({number, together, first, last, std::move(parts), owner});
       else if (owner == ranks_.rank())
-        alone.push_back({array, first, last, std::move(parts), owner});
+        alone.push_back({number, together, first, last, std::move(parts), owner});
     }
+  }
   std::mutex mutex;
   std::exception_ptr failure;
   Use const attempt = [&](Slab const& slab) {
@@ -74,10 +76,23 @@ std::vector<PointBox> RankArrays<T>::boxes_of_rank(Mixed const& slab, int rank) 
 
 template <class T>
 std::int64_t RankArrays<T>::values_of_rank(Mixed const& slab, int rank) const {
-  std::int64_t values = 0;
-  for (PointBox const& box : boxes_of_rank(slab, rank)) values += gridstride::size_of(box);
-  return values;
+  std::int64_t points = 0;
+  for (PointBox const& box : boxes_of_rank(slab, rank)) points += gridstride::size_of(box);
+  return slab.values(points);
 }
+
+namespace {
+
+/// Arrays of so many values each, that lie one behind the other.
+template <class T>
+std::vector<std::span<T>> one_by_one(std::span<T> all, std::int64_t each) {
+  std::vector<std::span<T>> arrays;
+  auto const size = static_cast<std::size_t>(each);
+  for (; !all.empty(); all = all.subspan(size)) arrays.push_back(all.first(size));
+  return arrays;
+}
+
+}  // namespace
 
 /// On the host where they lie.
 template <class T>
@@ -89,27 +104,38 @@ void RankArrays<T>::look_at_own(Source const& source, std::span<Mixed const> sla
   // What makes values shares that among all threads.
   int const lanes = source.make != nullptr ? 1 : Pipeline::lanes_for(LaneUse::files, count);
   Pipeline pipeline(stream_, std::min(most_lanes, lanes));
+  std::int64_t slab_room = 0;
+  for (Mixed const& one : slabs) slab_room = std::max(slab_room, one.values(one.last - one.first));
   std::vector<Buffer<T>> pinned;
   for (Lane& lane : pipeline.lanes())
     pinned.emplace_back(lane.stream(), MemorySpace::pinned,
-                        is_there || count == 0 ? 0 : static_cast<std::size_t>(slab_values));
+                        is_there || count == 0 ? 0 : static_cast<std::size_t>(slab_room));
   auto const slab = [&](std::int64_t n) -> Mixed const& {
     return slabs[static_cast<std::size_t>(n)];
   };
   auto const own = [&](Mixed const& of) {
-    return source.own[of.array].subspan(static_cast<std::size_t>(of.first - before),
-                                        static_cast<std::size_t>(of.last - of.first));
+    Together values;
+    for (auto const& array : source.own[of.number])
+      values.push_back(array.subspan(static_cast<std::size_t>(of.first - before),
+                                     static_cast<std::size_t>(of.last - of.first)));
+    return values;
+  };
+  auto const copied = [&](Lane& lane, std::int64_t n) {
+    auto const points = slab(n).last - slab(n).first;
+    auto const values = static_cast<std::size_t>(slab(n).values(points));
+    return one_by_one(pinned[lane.index()].span().first(values), points);
   };
   auto const copy_out = [&](Lane& lane, std::int64_t n) {
+    auto const targets = copied(lane, n);
     auto const values = own(slab(n));
-    copy_async(pinned[lane.index()].span().first(values.size()), values, lane.stream());
+    for (std::size_t i = 0; i < values.size(); ++i)
+      copy_async(targets[i], values[i], lane.stream());
   };
   auto const look = [&](Lane& lane, std::int64_t n) {
-    auto const& [array, first, last, parts, owner] = slab(n);
-    if (is_there) return use({array, first, own(slab(n))});
-    auto const values = pinned[lane.index()].span().first(static_cast<std::size_t>(last - first));
-    if (source.make != nullptr) make(source, slab(n), values.data());
-    use({array, first, values});
+    if (is_there) return use({slab(n).number, slab(n).first, own(slab(n))});
+    auto const values = copied(lane, n);
+    if (source.make != nullptr) make(source, slab(n), values[0].data());
+    use({slab(n).number, slab(n).first, {values.begin(), values.end()}});
   };
   std::vector<PipelineStage> stages;
   if (!is_there && source.make == nullptr)
@@ -122,10 +148,13 @@ void RankArrays<T>::look_at_own(Source const& source, std::span<Mixed const> sla
 template <class T>
 void RankArrays<T>::make(Source const& source, Mixed const& slab, T* packed) {
   auto const boxes = boxes_of_rank(slab, ranks_.rank());
-  if (source.make == nullptr)
-    return move_own(const_cast<T*>(source.own[slab.array].data()), boxes, packed, false);
+  if (source.make == nullptr) {
+    for (auto const& array : source.own[slab.number])
+      packed = move_own(const_cast<T*>(array.data()), boxes, packed, false);
+    return;
+  }
   for (PointBox const& box : boxes) {
-    (*source.make)(slab.array, box, packed);
+    (*source.make)(slab.number, box, packed);
     packed += gridstride::size_of(box);
   }
 }
@@ -134,11 +163,11 @@ void RankArrays<T>::make(Source const& source, Mixed const& slab, T* packed) {
 template <class T>
 auto RankArrays<T>::in_rounds(std::vector<Mixed> const& all, Owners owners) const
     -> std::vector<std::vector<Mixed>> {
-  std::map<std::pair<std::size_t, int>, std::int64_t> so_far;  // of an array and those ranks
+  std::map<std::pair<std::size_t, int>, std::int64_t> so_far;  // by number and those ranks
   std::vector<std::vector<Mixed>> rounds;
   for (Mixed const& slab : all) {
     bool const by_all = owners == Owners::all;
-    auto& number = so_far[{by_all ? slab.array : 0, by_all ? slab.parts.front() : 0}];
+    auto& number = so_far[{by_all ? slab.number : 0, by_all ? slab.parts.front() : 0}];
     std::int64_t const ranks = by_all ? std::max(plan_.parts_of_slab(), 1) : 1;
     auto const round = static_cast<std::size_t>(number++ / (slabs_at_once * ranks));
     if (round >= rounds.size()) rounds.resize(round + 1);
@@ -156,8 +185,9 @@ void RankArrays<T>::look_at_mixed(Source const& source, std::span<Mixed const> r
   for (Mixed const& slab : round) {
     to_send += values_of_rank(slab, me);
     if (slab.owner != me) continue;
-    to_come += slab.last - slab.first - values_of_rank(slab, me);
-    to_have += slab.last - slab.first;
+    std::int64_t const all = slab.values(slab.last - slab.first);
+    to_come += all - values_of_rank(slab, me);
+    to_have += all;
   }
   auto sent = room(sent_, to_send), came = room(came_, to_come), have = room(slabs_, to_have);
   std::vector<RankMessage> sends, receipts;
@@ -165,7 +195,7 @@ void RankArrays<T>::look_at_mixed(Source const& source, std::span<Mixed const> r
     Mixed const* slab;
     int rank;
     T* values;
-    T* whole;
+    std::vector<std::span<T>> whole;
   };
   std::vector<Piece> pieces;
   std::vector<Slab> slabs;
@@ -176,14 +206,15 @@ void RankArrays<T>::look_at_mixed(Source const& source, std::span<Mixed const> r
   };
   for (Mixed const& slab : round) {
     bool const is_mine = slab.owner == me;
-    auto const whole = take(have, is_mine ? slab.last - slab.first : 0);
-    if (is_mine) slabs.push_back({slab.array, slab.first, whole});
+    std::int64_t const points = slab.last - slab.first;
+    auto const whole = one_by_one(take(have, is_mine ? slab.values(points) : 0), points);
+    if (is_mine) slabs.push_back({slab.number, slab.first, {whole.begin(), whole.end()}});
     for (int const rank : slab.parts) {
       auto const part = rank == me ? take(sent, values_of_rank(slab, me))
                         : is_mine  ? take(came, values_of_rank(slab, rank))
                                    : std::span<T>();
       if (rank == me) make(source, slab, part.data());
-      if (is_mine) pieces.push_back({&slab, rank, part.data(), whole.data()});
+      if (is_mine) pieces.push_back({&slab, rank, part.data(), whole});
       if (rank == me && !is_mine) sends.push_back({slab.owner, 0, std::as_writable_bytes(part)});
       if (rank != me && is_mine) receipts.push_back({rank, 0, std::as_writable_bytes(part)});
     }
@@ -191,7 +222,7 @@ void RankArrays<T>::look_at_mixed(Source const& source, std::span<Mixed const> r
   stream_.synchronize();
   ranks_.exchange(sends, receipts);
   for (auto const& [slab, rank, values, whole] : pieces)
-    move_slab(whole, slab->first, boxes_of_rank(*slab, rank), values, true);
+    move_slabs(whole, slab->first, boxes_of_rank(*slab, rank), values, true);
   Pipeline pipeline(host_,
                     std::min(most_lanes, Pipeline::lanes_for(LaneUse::files, std::ssize(slabs))));
   pipeline.run(std::ssize(slabs), {{"write", StageKind::host, [&](Lane&, std::int64_t n) {
@@ -200,21 +231,23 @@ void RankArrays<T>::look_at_mixed(Source const& source, std::span<Mixed const> r
 }
 
 template <class T>
-void RankArrays<T>::hand_out(std::span<T> own, Get const& get) {
+void RankArrays<T>::hand_out(Slabs own, Get const& get) {
   int const me = ranks_.rank();
-  for (std::int64_t first = 0; first < size(); first += slab_values) {
-    std::int64_t const last = std::min(first + slab_values, size());
-    Mixed const slab{0, first, last, parts_of(first, last), 0};
+  std::int64_t const points = slab_points(own.size());
+  for (std::int64_t first = 0; first < size(); first += points) {
+    std::int64_t const last = std::min(first + points, size());
+    Mixed const slab{0, own.size(), first, last, parts_of(first, last), 0};
     std::vector<RankMessage> sent, received;
     std::span<T> here = room(came_, values_of_rank(slab, me));
     if (ranks_.is_first()) {
-      auto const whole = room(slabs_, last - first);
+      std::int64_t const all = slab.values(last - first);
+      auto const whole = one_by_one(room(slabs_, all), last - first);
       get(first, whole);
-      std::span<T> rest = room(sent_, last - first - std::ssize(here));
+      std::span<T> rest = room(sent_, all - std::ssize(here));
       for (int const rank : slab.parts) {
         auto const size = static_cast<std::size_t>(values_of_rank(slab, rank));
         auto const part = rank == me ? here : rest.first(size);
-        move_slab(whole.data(), first, boxes_of_rank(slab, rank), part.data(), false);
+        move_slabs(whole, first, boxes_of_rank(slab, rank), part.data(), false);
         if (rank == me) continue;
         sent.push_back({rank, 0, std::as_writable_bytes(part)});
         rest = rest.subspan(size);
@@ -223,14 +256,16 @@ void RankArrays<T>::hand_out(std::span<T> own, Get const& get) {
       received.push_back({0, 0, std::as_writable_bytes(here)});
     }
     ranks_.exchange(sent, received);
-    move_own(own.data(), boxes_of_rank(slab, me), here.data(), true);
+    T* packed = here.data();
+    for (auto const& array : own)
+      packed = move_own(array.data(), boxes_of_rank(slab, me), packed, true);
     stream_.synchronize();
   }
 }
 
-/// Queues that the values of some of the rank's points come together, or `back`.
+/// Queues that the values of some of the rank's points come together, or `back`. Returns what follows.
 template <class T>
-void RankArrays<T>::move_own(T* own, std::vector<PointBox> const& boxes, T* packed, bool back) {
+T* RankArrays<T>::move_own(T* own, std::vector<PointBox> const& boxes, T* packed, bool back) {
   auto const begin = begin_of(extents_of(whole_, plan_.brick_of(ranks_.rank())));
   auto const& points = plan_.shape.grid.points;
   for (PointBox const& box : boxes) {
@@ -241,18 +276,20 @@ void RankArrays<T>::move_own(T* own, std::vector<PointBox> const& boxes, T* pack
     copy_rows(stream_, copied_rows(rows, there, packed, back));
     packed += gridstride::size_of(box);
   }
+  return packed;
 }
 
-/// The same of values of a slab.
+/// The same of values of slabs that begin with the same point.
 template <class T>
-void RankArrays<T>::move_slab(T* values, std::int64_t first, std::vector<PointBox> const& boxes,
-                              T* packed, bool back) {
-  for (PointBox const& box : boxes) {
-    auto const rows = block_rows(points_of(box), whole_.points, points_of(box));
-    T* const there = values + (place_in(whole_.points, begin_of(box)) - first);
-    copy_rows(host_, copied_rows(rows, there, packed, back));
-    packed += gridstride::size_of(box);
-  }
+void RankArrays<T>::move_slabs(Slabs slabs, std::int64_t first, std::vector<PointBox> const& boxes,
+                               T* packed, bool back) {
+  for (auto const& values : slabs)
+    for (PointBox const& box : boxes) {
+      auto const rows = block_rows(points_of(box), whole_.points, points_of(box));
+      T* const there = values.data() + (place_in(whole_.points, begin_of(box)) - first);
+      copy_rows(host_, copied_rows(rows, there, packed, back));
+      packed += gridstride::size_of(box);
+    }
 }
 
 /// It grows where more is needed.

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -9,6 +11,7 @@
 #include "core/field_sink.hpp"
 #include "core/ranks.hpp"
 #include "core/stream.hpp"
+#include "kernels/reduce/reduce.hpp"
 #include "model/sweep_plan.hpp"
 #include "model/value_boxes.hpp"
 
@@ -26,12 +29,19 @@ class RankArrays {
   /// Slabs that a rank has of what is exchanged at a time, and of its own ones on their way.
   static constexpr int slabs_at_once = 4, most_lanes = 8;
   static constexpr auto slab_values = static_cast<std::int64_t>(slab_of_files / sizeof(T));
+  /// Points of a slab where so many arrays are looked at together: whole blocks of `reduce`.
+  static constexpr std::int64_t slab_points(std::size_t together) {
+    auto const blocks = slab_values / static_cast<std::int64_t>(together) / reduce::host_block;
+    return std::max<std::int64_t>(blocks, 1) * reduce::host_block;
+  }
 
-  /// A slab of one of the arrays, by its first value.
+  /// Arrays that are looked at together, such as the components of a vector.
+  using Together = std::vector<std::span<T const>>;
+  /// A slab of one of these, by its first point: the values of each array.
   struct Slab {
-    std::size_t array;
+    std::size_t number;
     std::int64_t first;
-    std::span<T const> values;
+    Together values;
   };
   /// Who has slabs: all ranks, or the first one alone.
   enum class Owners { all, first };
@@ -39,7 +49,7 @@ class RankArrays {
   /// All ranks call it, with their planes of as many arrays. Calls `use` of each rank for all slabs that
   /// it has, from several threads at a time. Waits for the stream, and until all is done. What `use`
   /// throws comes once all ranks are done with their exchanges.
-  void look(std::span<std::span<T const> const> own, Owners owners, Use const& use) {
+  void look(std::span<Together const> own, Owners owners, Use const& use) {
     look_at({own.size(), own, nullptr}, owners, use);
   }
   /// The same of arrays that are not there but made, some points of a rank's own at a time, in the host's
@@ -49,27 +59,37 @@ class RankArrays {
     look_at({arrays, {}, &make}, owners, use);
   }
 
-  /// The other way round: `get`, of the first rank alone, has slabs of an array filled one after the
+  /// The other way round: `get`, of the first rank alone, has slabs of arrays filled one after the
   /// other, and ranks get what is theirs. All call it. What `get` throws comes on the first one at once.
-  using Get = std::function<void(std::int64_t first, std::span<T> values)>;
-  void hand_out(std::span<T> own, Get const& get);
+  using Slabs = std::span<std::span<T> const>;
+  using Get = std::function<void(std::int64_t first, Slabs values)>;
+  void hand_out(Slabs own, Get const& get);
 
   /// Values of an array.
   std::int64_t size() const { return whole_.size(); }
 
  private:
-  /// What a rank has: planes of each array, or what makes them.
+  /// What a rank has: planes of arrays, some together, or what makes those of single ones.
   struct Source {
-    std::size_t arrays;
-    std::span<std::span<T const> const> own;
+    std::size_t count;
+    std::span<Together const> own;
     Make const* make;
+
+    std::size_t together(std::size_t number) const {
+      return make != nullptr ? 1 : own[number].size();
+    }
   };
   /// A slab that several ranks have parts of, or that goes to another one.
   struct Mixed {
-    std::size_t array;
+    std::size_t number, together;
     std::int64_t first, last;
     std::vector<int> parts;  // of these ranks
     int owner;
+
+    /// Of so many points of it.
+    std::int64_t values(std::int64_t points) const {
+      return points * static_cast<std::int64_t>(together);
+    }
   };
 
   std::vector<int> parts_of(std::int64_t first, std::int64_t last) const;
@@ -80,9 +100,9 @@ class RankArrays {
   std::vector<std::vector<Mixed>> in_rounds(std::vector<Mixed> const& all, Owners owners) const;
   void look_at_mixed(Source const& source, std::span<Mixed const> round, Use const& use);
   void make(Source const& source, Mixed const& slab, T* packed);
-  void move_own(T* own, std::vector<PointBox> const& boxes, T* packed, bool back);
-  void move_slab(T* values, std::int64_t first, std::vector<PointBox> const& boxes, T* packed,
-                 bool back);
+  T* move_own(T* own, std::vector<PointBox> const& boxes, T* packed, bool back);
+  void move_slabs(Slabs slabs, std::int64_t first, std::vector<PointBox> const& boxes, T* packed,
+                  bool back);
   std::span<T> room(Buffer<T>& buffer, std::int64_t values);
 
   Stream stream_, host_;

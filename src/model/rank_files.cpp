@@ -5,26 +5,30 @@
 #include <algorithm>
 #include <cmath>
 #include <exception>
+#include <tuple>
 #include <utility>
 
 #include "core/own_places.hpp"
 #include "core/rank_failures.hpp"
 #include "core/rank_sums.hpp"
+#include "kernels/elementwise/elementwise.hpp"
+#include "kernels/system/system.hpp"
 #include "model/bricks.hpp"
 #include "model/out_of_core.hpp"
 
 namespace gridstride {
 
-NotFinite::NotFinite(double found, std::int64_t step, double time, std::string const& of,
-                     Grid const& grid, std::int64_t at)
-    : NumericalError(std::isnan(found) ? "NaN" : "infinity", step, time, of, grid.indices(at)),
-      value(found),
-      field(of),
-      place(at) {}
+NotFinite::NotFinite(Found const& found, std::int64_t step, double time, Grid const& grid)
+    : NumericalError(std::isnan(found.value) ? "NaN" : "infinity", step, time, found.number,
+                     grid.indices(found.point)),
+      value(found.value),
+      field(found.field),
+      place(found.place) {}
 
 bool is_written_in_parts(config::RunConfig const& run, Backend backend) {
   bool const is_of_state = std::ranges::all_of(run.fields, [&](config::FieldInfo const& field) {
-    return field.components.empty() && run.initial.contains(field.name);
+    bool const is_taken = field.components.size() <= 1 || backend == Backend::cpu;
+    return is_taken && run.initial.contains(field.name);
   });
   auto const variant = run.kernels.find("reduce");
   bool const has_norms =
@@ -38,8 +42,8 @@ bool is_written_in_parts(config::RunConfig const& run, Backend backend) {
          std::ranges::all_of(run.output.every_nth_point, [](std::int64_t n) { return n == 1; });
 }
 
-std::size_t file_slabs_bytes(Backend backend, std::size_t array_bytes) {
-  std::size_t const slab = std::min(array_bytes, slab_of_files);
+std::size_t file_slabs_bytes(Backend backend, std::size_t field_bytes) {
+  std::size_t const slab = std::min(field_bytes, slab_of_files);
   std::size_t const in_round = 3 * RankArrays<double>::slabs_at_once * slab;
   return in_round + (backend == Backend::cuda ? RankArrays<double>::most_lanes * slab : 0);
 }
@@ -51,10 +55,44 @@ RankFiles<T>::RankFiles(Stream const& stream, SweepPlan const& plan, Ranks& rank
       grid_(whole_grid(plan)),
       files_(std::move(files)) {}
 
+namespace {
+
+/// Calls `use` for the vectors of a slab, with components side by side, some points after the other.
+template <class T, class Use>
+void for_vectors(typename RankArrays<T>::Slab const& slab, Use const& use) {
+  Stream host(Device::open(Backend::cpu));
+  std::size_t const components = slab.values.size(), all = slab.values.front().size();
+  auto const piece = std::min(all, static_cast<std::size_t>(reduce::host_block));
+  std::vector<T> vectors(piece * components);
+  for (std::size_t done = 0; done < all; done += piece) {
+    auto const some = std::span(vectors).first(std::min(piece, all - done) * components);
+    std::vector<T const*> arrays;
+    for (auto const& values : slab.values) arrays.push_back(values.data() + done);
+    system::interleave<T>(host, arrays, some);
+    use(slab.first + static_cast<std::int64_t>(done), std::span<T const>(some));
+  }
+}
+
+template <class T>
+std::vector<T> lengths_of(std::span<T const> vectors, std::size_t components) {
+  Stream host(Device::open(Backend::cpu));
+  std::vector<T> lengths(vectors.size() / components);
+  elementwise::magnitude<T>(host, vectors, static_cast<int>(components), lengths);
+  return lengths;
+}
+
+}  // namespace
+
 template <class T>
 std::vector<FieldMoments> RankFiles<T>::write(std::span<std::span<T const> const> own,
                                               Names const& names, std::vector<Written> targets,
                                               bool wants_moments) {
+  names_ = names;
+  own_.clear();
+  for (OwnField const& field : names_.fields) {
+    own_.emplace_back(own.begin(), own.begin() + std::ssize(field.numbers));
+    own = own.subspan(field.numbers.size());
+  }
   fault_ = {};
   blocks_.clear();
   try {
@@ -64,123 +102,200 @@ std::vector<FieldMoments> RankFiles<T>::write(std::span<std::span<T const> const
       lack = places.lacking();
       if (lack.empty())
         fail_together(ranks_, [&] {
-          places.during(
-              [&] { put(own, places.written(), RankArrays<T>::Owners::all, wants_moments); });
+          places.during([&] { put(places.written(), RankArrays<T>::Owners::all, wants_moments); });
         });
     }
     if (!lack.empty())
-      fail_together(ranks_,
-                    [&] { put(own, targets, RankArrays<T>::Owners::first, wants_moments); });
+      fail_together(ranks_, [&] { put(targets, RankArrays<T>::Owners::first, wants_moments); });
     if (!lack.empty()) way_ = fmt::format("the first rank ({})", lack);
-    refuse_faults(names);
+    refuse_faults();
   } catch (std::exception const&) {
     throw FailedTogether(std::current_exception());
   }
-  return wants_moments ? moments_of(own) : std::vector<FieldMoments>();
+  return wants_moments ? moments_of() : std::vector<FieldMoments>();
 }
 
 template <class T>
-void RankFiles<T>::put(std::span<std::span<T const> const> own, std::vector<Written> const& written,
-                       typename RankArrays<T>::Owners owners, bool wants_moments) {
-  arrays_.look(own, owners, [&](Slab const& slab) { take(slab, written, wants_moments); });
+void RankFiles<T>::put(std::vector<Written> const& written, typename RankArrays<T>::Owners owners,
+                       bool wants_moments) {
+  arrays_.look(own_, owners, [&](Slab const& slab) { take(slab, written, wants_moments); });
 }
 
 /// What comes after a value that is not finite is of no use.
 template <class T>
 void RankFiles<T>::take(Slab const& slab, std::vector<Written> const& written, bool wants_moments) {
-  auto const array = static_cast<std::int64_t>(slab.array);
-  if (std::int64_t const place = reduce::first_non_finite_on_host(slab.values); place >= 0) {
-    std::scoped_lock const lock(mutex_);
-    Fault const fault{array, slab.first + place,
-                      static_cast<double>(slab.values[static_cast<std::size_t>(place)])};
-    if (fault_.array < 0 ||
-        std::pair(fault.array, fault.place) < std::pair(fault_.array, fault_.place))
-      fault_ = fault;
-    return;
-  }
-  if (wants_moments) {
-    std::vector<Moments> of_blocks((slab.values.size() + reduce::host_block - 1) /
-                                   reduce::host_block);
-    reduce::block_moments(slab.values, slab.first, std::span(of_blocks));
-    std::scoped_lock const lock(mutex_);
-    for (std::size_t b = 0; b < of_blocks.size(); ++b)
-      blocks_.push_back({slab.array,
-                         static_cast<std::uint64_t>(slab.first / reduce::host_block) + b,
-                         of_blocks[b]});
-  }
+  if (has_fault(slab)) return;
+  for (std::size_t c = 0; c < slab.values.size() && wants_moments; ++c)
+    note(first_number(slab.number) + c, slab.first, slab.values[c]);
+  if (slab.values.size() > 1) return take_vectors(slab, written, wants_moments);
   for (auto const& [place, sink] : written)
-    if (place == array)
-      sink->write(static_cast<std::uint64_t>(slab.first) * sizeof(T), std::as_bytes(slab.values));
+    if (static_cast<std::size_t>(place) == slab.number)
+      sink->write(static_cast<std::uint64_t>(slab.first) * sizeof(T),
+                  std::as_bytes(slab.values.front()));
+}
+
+template <class T>
+bool RankFiles<T>::has_fault(Slab const& slab) {
+  Fault first;
+  for (std::size_t c = 0; c < slab.values.size(); ++c) {
+    auto const& values = slab.values[c];
+    std::int64_t const place = reduce::first_non_finite_on_host(values);
+    if (place < 0) continue;
+    Fault const fault{.field = static_cast<std::int64_t>(slab.number),
+                      .point = slab.first + place,
+                      .component = static_cast<std::int64_t>(c),
+                      .value = static_cast<double>(values[static_cast<std::size_t>(place)])};
+    if (fault.is_before(first)) first = fault;
+  }
+  note(first);
+  return first.field >= 0;
+}
+
+/// What is written has components side by side.
+template <class T>
+void RankFiles<T>::take_vectors(Slab const& slab, std::vector<Written> const& written,
+                                bool wants_moments) {
+  bool const wants_lengths = wants_moments && has_length(slab.number);
+  bool const is_written = std::ranges::any_of(written, [&](Written const& one) {
+    return static_cast<std::size_t>(one.place) == slab.number;
+  });
+  if (!wants_lengths && !is_written) return;
+  for_vectors<T>(slab, [&](std::int64_t first, std::span<T const> vectors) {
+    if (wants_lengths) note_lengths(slab.number, first, lengths_of(vectors, slab.values.size()));
+    for (auto const& [place, sink] : written)
+      if (static_cast<std::size_t>(place) == slab.number)
+        sink->write(static_cast<std::uint64_t>(first) * slab.values.size() * sizeof(T),
+                    std::as_bytes(vectors));
+  });
+}
+
+/// Those of finite components may be beyond all numbers.
+template <class T>
+void RankFiles<T>::note_lengths(std::size_t field, std::int64_t first, std::span<T const> lengths) {
+  if (std::int64_t const place = reduce::first_non_finite_on_host(lengths); place >= 0)
+    note({.field = static_cast<std::int64_t>(field),
+          .is_length = true,
+          .point = first + place,
+          .value = static_cast<double>(lengths[static_cast<std::size_t>(place)])});
+  note(first_number(field) + own_[field].size(), first, lengths);
+}
+
+/// What blocks of values tell.
+template <class T>
+void RankFiles<T>::note(std::size_t number, std::int64_t first, std::span<T const> values) {
+  std::vector<Moments> of_blocks((values.size() + reduce::host_block - 1) / reduce::host_block);
+  reduce::block_moments(values, first, std::span(of_blocks));
+  std::scoped_lock const lock(mutex_);
+  for (std::size_t b = 0; b < of_blocks.size(); ++b)
+    blocks_.push_back(
+        {number, static_cast<std::uint64_t>(first / reduce::host_block) + b, of_blocks[b]});
+}
+
+template <class T>
+bool RankFiles<T>::Fault::is_before(Fault const& other) const {
+  auto const order = [](Fault const& fault) {
+    return std::tuple(fault.field, fault.is_length, fault.point, fault.component);
+  };
+  return field >= 0 && (other.field < 0 || order(*this) < order(other));
+}
+
+template <class T>
+void RankFiles<T>::note(Fault const& fault) {
+  std::scoped_lock const lock(mutex_);
+  if (fault.is_before(fault_)) fault_ = fault;
+}
+
+template <class T>
+std::size_t RankFiles<T>::first_number(std::size_t field) const {
+  std::size_t number = 0;
+  for (std::size_t before = 0; before < field; ++before)
+    number += own_[before].size() + (has_length(before) ? 1 : 0);
+  return number;
 }
 
 /// Throws for the first one that any rank has found.
 template <class T>
-void RankFiles<T>::refuse_faults(Names const& names) {
+void RankFiles<T>::refuse_faults() {
   Fault first;
   for (Fault const& fault : of_all_ranks(ranks_, fault_))
-    if (fault.array >= 0 && (first.array < 0 || std::pair(fault.array, fault.place) <
-                                                    std::pair(first.array, first.place)))
-      first = fault;
-  if (first.array < 0) return;
-  throw NotFinite(first.value, names.clock.step, names.clock.time,
-                  names.arrays[static_cast<std::size_t>(first.array)], grid_, first.place);
+    if (fault.is_before(first)) first = fault;
+  if (first.field < 0) return;
+  OwnField const& field = names_.fields[static_cast<std::size_t>(first.field)];
+  auto const component = static_cast<std::size_t>(first.component);
+  std::string const& number = first.is_length ? field.magnitude : field.numbers[component];
+  throw NotFinite({.value = first.value,
+                   .number = number,
+                   .field = first.is_length ? number : field.name,
+                   .point = first.point,
+                   .place = first.point * std::ssize(field.numbers) + first.component},
+                  names_.clock.step, names_.clock.time, grid_);
 }
 
 /// Where squares or the sum may leave the range of float64, they are found once more, of values times a
 /// power of two.
 template <class T>
-std::vector<FieldMoments> RankFiles<T>::moments_of(std::span<std::span<T const> const> own) {
-  std::vector<FieldMoments> found(own.size());
-  auto const all = blocks_of_all(own.size());
-  for (std::size_t array = 0; array < all.size(); ++array) {
-    auto const moments = reduce::combined_moments(std::span(all[array]));
-    found[array] = {moments.minimum, moments.maximum, moments.sum, moments.sum_of_squares, 0,
-                    moments.sum};
-    double const largest = std::max(std::abs(found[array].minimum), std::abs(found[array].maximum));
+std::vector<FieldMoments> RankFiles<T>::moments_of() {
+  std::vector<FieldMoments> found(numbers());
+  auto const all = blocks_of_all();
+  for (std::size_t number = 0; number < all.size(); ++number) {
+    auto const moments = reduce::combined_moments(std::span(all[number]));
+    found[number] = {moments.minimum, moments.maximum, moments.sum, moments.sum_of_squares, 0,
+                     moments.sum};
+    double const largest =
+        std::max(std::abs(found[number].minimum), std::abs(found[number].maximum));
     if (largest != 0 && !(largest > 1e-140 && largest < 1e140))
-      found[array].exponent = std::clamp(std::ilogb(largest), -1000, 1000);
+      found[number].exponent = std::clamp(std::ilogb(largest), -1000, 1000);
   }
-  scale(own, found);
+  scale(found);
   return found;
 }
 
-/// On the first rank, the blocks of each array in their order; nothing on the others.
+/// On the first rank, the blocks of each number in their order; nothing on the others.
 template <class T>
-auto RankFiles<T>::blocks_of_all(std::size_t arrays) -> std::vector<std::vector<Moments>> {
+auto RankFiles<T>::blocks_of_all() -> std::vector<std::vector<Moments>> {
   auto const blocks = to_first(ranks_, std::exchange(blocks_, {}));
   if (!ranks_.is_first()) return {};
   auto const each =
       static_cast<std::size_t>((arrays_.size() + reduce::host_block - 1) / reduce::host_block);
-  std::vector<std::vector<Moments>> all(arrays, std::vector<Moments>(each));
-  for (auto const& [array, number, moments] : blocks) all[array][number] = moments;
+  std::vector<std::vector<Moments>> all(numbers(), std::vector<Moments>(each));
+  for (auto const& [number, place, moments] : blocks) all[number][place] = moments;
   return all;
 }
 
-/// By slabs, of as many values as the pieces that diagnostics take.
+/// In pieces as diagnostics take them.
 template <class T>
-void RankFiles<T>::scale(std::span<std::span<T const> const> own,
-                         std::vector<FieldMoments>& found) {
+void RankFiles<T>::scale(std::vector<FieldMoments>& found) {
   ranks_.broadcast(std::as_writable_bytes(std::span(found)));
   if (std::ranges::all_of(found, [](FieldMoments const& one) { return one.exponent == 0; })) return;
-  arrays_.look(own, RankArrays<T>::Owners::all, [&](Slab const& slab) {
-    if (found[slab.array].exponent == 0) return;
-    auto const factor = static_cast<T>(std::scalbn(1.0, -found[slab.array].exponent));
-    std::vector<T> scaled(slab.values.begin(), slab.values.end());
-    for (T& value : scaled) value *= factor;
-    std::vector<Moments> of_blocks((scaled.size() + reduce::host_block - 1) / reduce::host_block);
-    reduce::block_moments(std::span<T const>(scaled), 0, std::span(of_blocks));
-    auto const moments = reduce::combined_moments(std::span<Moments const>(of_blocks));
-    std::scoped_lock const lock(mutex_);
-    blocks_.push_back(
-        {slab.array, static_cast<std::uint64_t>(slab.first / RankArrays<T>::slab_values), moments});
+  auto const note_scaled = [&](std::size_t number, std::int64_t first, std::vector<T> values) {
+    auto const factor = static_cast<T>(std::scalbn(1.0, -found[number].exponent));
+    for (T& value : values) value *= factor;
+    note(number, first, values);
+  };
+  arrays_.look(own_, RankArrays<T>::Owners::all, [&](Slab const& slab) {
+    std::size_t number = first_number(slab.number);
+    for (auto const& values : slab.values) {
+      if (found[number].exponent != 0)
+        note_scaled(number, slab.first, {values.begin(), values.end()});
+      ++number;
+    }
+    if (!has_length(slab.number) || found[number].exponent == 0) return;
+    for_vectors<T>(slab, [&](std::int64_t first, std::span<T const> vectors) {
+      note_scaled(number, first, lengths_of(vectors, slab.values.size()));
+    });
   });
-  auto const all = blocks_of_all(own.size());
-  for (std::size_t array = 0; array < all.size(); ++array) {
-    if (found[array].exponent == 0) continue;
-    found[array].sum = found[array].sum_of_squares = 0;
-    for (Moments const& piece : all[array]) {
-      found[array].sum += piece.sum;
-      found[array].sum_of_squares += piece.sum_of_squares;
+  constexpr std::int64_t blocks_of_piece = (1 << 20) / reduce::host_block;
+  auto const all = blocks_of_all();
+  for (std::size_t number = 0; number < all.size(); ++number) {
+    if (found[number].exponent == 0) continue;
+    found[number].sum = found[number].sum_of_squares = 0;
+    std::span<Moments const> rest = all[number];
+    while (!rest.empty()) {
+      auto const blocks = std::min<std::size_t>(rest.size(), blocks_of_piece);
+      auto const piece = reduce::combined_moments(rest.first(blocks));
+      found[number].sum += piece.sum;
+      found[number].sum_of_squares += piece.sum_of_squares;
+      rest = rest.subspan(blocks);
     }
   }
 }

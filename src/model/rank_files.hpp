@@ -19,11 +19,23 @@
 
 namespace gridstride {
 
-/// A value of a field that is not finite, and where it is.
+/// A field of which ranks have parts: an array, or one for each component of a vector.
+struct OwnField {
+  std::string name;
+  std::vector<std::string> numbers;  ///< what messages call what is in these
+  std::string magnitude = {};        ///< and the lengths of vectors; empty: nobody asks for them
+};
+
+/// A value of a field that is not finite, and where it is, with the components of vectors side by side. Of the
+/// length of a vector `field` is that.
 class NotFinite final : public NumericalError {
  public:
-  NotFinite(double found, std::int64_t step, double time, std::string const& of, Grid const& grid,
-            std::int64_t at);
+  struct Found {
+    double value;
+    std::string number, field;
+    std::int64_t point, place;
+  };
+  NotFinite(Found const& found, std::int64_t step, double time, Grid const& grid);
 
   double value;
   std::string field;
@@ -31,8 +43,8 @@ class NotFinite final : public NumericalError {
 };
 
 /// Whether nothing but files looks at the whole of a run's fields, which ranks share: fields are written
-/// at all points, have one number at each and go through time themselves. Their norms are found by parts
-/// on the host, nothing else is. With GPUs only where ranks are on several machines: on one, steps go on
+/// at all points and go through time themselves; vectors on the host alone. Their norms are found by parts
+/// there, nothing else is. With GPUs only where ranks are on several machines: on one, steps go on
 /// while the first rank writes what it has gathered.
 bool is_written_in_parts(config::RunConfig const& run, Backend backend);
 
@@ -41,8 +53,8 @@ inline bool finds_numbers_in_parts(config::RunConfig const& run, Backend backend
   return backend == Backend::cpu && is_written_in_parts(run, backend);
 }
 
-/// What a rank takes of its host at most on the way to files, for arrays of so many bytes.
-std::size_t file_slabs_bytes(Backend backend, std::size_t array_bytes);
+/// What a rank takes of its host at most on the way to files, for fields of so many bytes.
+std::size_t file_slabs_bytes(Backend backend, std::size_t field_bytes);
 
 /// Writes arrays of which ranks have parts: each rank slabs of them at their places, where all see the
 /// first one's files and these hold all bytes as they are given; else the first one what comes from all,
@@ -52,13 +64,14 @@ class RankFiles {
  public:
   RankFiles(Stream const& stream, SweepPlan const& plan, Ranks& ranks, OwnFiles files);
 
-  /// What messages tell of an array, and of the moment.
+  /// What there is, and when.
   struct Names {
-    std::vector<std::string> arrays;
+    std::vector<OwnField> fields;
     Clock clock;
   };
-  /// All ranks call it, with their planes of the arrays; the first one with the places that they go to.
-  /// Where wanted, it returns there what is known of each. Throws `FailedTogether` on all ranks.
+  /// All ranks call it, with their planes of all arrays; the first one with the places that fields go to,
+  /// by number. Where wanted, it returns there what is known of each; of a vector of each component, and of
+  /// its length where that is asked for. Throws `FailedTogether` on all ranks.
   std::vector<FieldMoments> write(std::span<std::span<T const> const> own, Names const& names,
                                   std::vector<Written> targets, bool wants_moments);
 
@@ -67,32 +80,46 @@ class RankFiles {
 
  private:
   using Moments = reduce::Moments<T>;
+  using Together = typename RankArrays<T>::Together;
   using Slab = typename RankArrays<T>::Slab;
-  /// A value that is not finite, by its place; none with array −1.
+  /// A value that is not finite, by its place; none with field −1. Lengths come after all components.
   struct Fault {
-    std::int64_t array = -1, place = 0;
+    std::int64_t field = -1;
+    bool is_length = false;
+    std::int64_t point = 0, component = 0;
     double value = 0;
+
+    bool is_before(Fault const& other) const;
   };
-  /// Of a block of an array.
+  /// Of a block of what has one number at each point.
   struct Block {
-    std::uint64_t array, number;
+    std::uint64_t number, place;
     Moments moments;
   };
-
-  void put(std::span<std::span<T const> const> own, std::vector<Written> const& written,
-           typename RankArrays<T>::Owners owners, bool wants_moments);
+  void put(std::vector<Written> const& written, typename RankArrays<T>::Owners owners,
+           bool wants_moments);
   void take(Slab const& slab, std::vector<Written> const& written, bool wants_moments);
-  void refuse_faults(Names const& names);
-  std::vector<FieldMoments> moments_of(std::span<std::span<T const> const> own);
-  std::vector<std::vector<Moments>> blocks_of_all(std::size_t arrays);
-  void scale(std::span<std::span<T const> const> own, std::vector<FieldMoments>& found);
+  bool has_fault(Slab const& slab);
+  void take_vectors(Slab const& slab, std::vector<Written> const& written, bool wants_moments);
+  bool has_length(std::size_t field) const { return !names_.fields[field].magnitude.empty(); }
+  std::size_t first_number(std::size_t field) const;
+  std::size_t numbers() const { return first_number(own_.size()); }
+  void note(Fault const& fault);
+  void note_lengths(std::size_t field, std::int64_t first, std::span<T const> lengths);
+  void note(std::size_t number, std::int64_t first, std::span<T const> values);
+  void refuse_faults();
+  std::vector<FieldMoments> moments_of();
+  std::vector<std::vector<Moments>> blocks_of_all();
+  void scale(std::vector<FieldMoments>& found);
 
   Ranks& ranks_;
   RankArrays<T> arrays_;
   Grid grid_;
   OwnFiles files_;
   std::string way_ = "each rank its part";
-  std::mutex mutex_;  // of what this rank finds
+  Names names_;                // of what is written now
+  std::vector<Together> own_;  // by field
+  std::mutex mutex_;           // of what this rank finds
   Fault fault_;
   std::vector<Block> blocks_;
 };

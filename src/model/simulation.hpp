@@ -44,7 +44,7 @@ struct FieldTarget {
   FieldSink* sink;
 };
 
-/// What is known of a field that nobody has as a whole; of `sum` and `sum_of_squares` those of its values
+/// What is known of numbers at all points that nobody has as a whole; of `sum` and `sum_of_squares` those of its values
 /// times 2^-exponent, and of `plain_sum` that of the values.
 struct FieldMoments {
   double minimum = 0, maximum = 0, sum = 0, sum_of_squares = 0;
@@ -109,7 +109,8 @@ class Simulation {
   /// All processes call it, once before any of what follows.
   virtual void share_files(OwnFiles) {}
   /// All processes call it, the first one with sinks of the fields, to have them written as they are now.
-  /// Returns, on the first one, what the run's diagnostics ask for of each; what `measure` finds is found
+  /// Returns, on the first one, what the run's diagnostics ask for of each, of a vector of its components
+  /// and then of its length; what `measure` finds is found
   /// then. Throws `FailedTogether`, for a value that is not finite, too (`NumericalError`).
   virtual std::vector<FieldMoments> write_parts(std::vector<FieldTarget> const&) { return {}; }
   /// Whom a computation without time tells how far it is, now and then, in the thread that computes.

@@ -37,22 +37,30 @@ std::vector<Field> TimeStepping<T>::fields_in_parts() const {
 
 template <class T>
 std::vector<FieldMoments> TimeStepping<T>::write_parts(std::vector<FieldTarget> const& targets) {
-  auto const names = state_.names_of_swept();
+  auto const own = own_fields();
   std::vector<Written> written;
   for (auto const& [field, sink] : targets)
-    written.push_back({static_cast<int>(std::ranges::find(names, field) - names.begin()), sink});
-  return write_own(std::move(written), wants_moments_);
+    written.push_back(
+        {static_cast<int>(std::ranges::find(own, field, &OwnField::name) - own.begin()), sink});
+  return write_own(own, std::move(written), wants_moments_);
 }
 
 template <class T>
-std::vector<FieldMoments> TimeStepping<T>::write_own(std::vector<Written> targets,
+std::vector<OwnField> TimeStepping<T>::own_arrays() const {
+  std::vector<OwnField> arrays;
+  for (auto const& name : state_.names_of_swept()) arrays.push_back({name, {name}});
+  return arrays;
+}
+
+template <class T>
+std::vector<FieldMoments> TimeStepping<T>::write_own(std::vector<OwnField> fields,
+                                                     std::vector<Written> targets,
                                                      bool wants_moments) const {
   if (!files_)
     files_ = std::make_unique<RankFiles<T>>(stream_, sweep_->plan(), ranks(), own_files_);
   std::vector<FieldMoments> found;
   sweep_->with_own(state_.swept(), [&](auto const& own) {
-    found =
-        files_->write(own, {state_.names_of_swept(), clock()}, std::move(targets), wants_moments);
+    found = files_->write(own, {std::move(fields), clock()}, std::move(targets), wants_moments);
   });
   return found;
 }
@@ -107,7 +115,7 @@ void TimeStepping<T>::save(CheckpointSink& sink) const {
                    [&](FieldSink* of_first) {
                      std::vector<Written> targets;
                      if (of_first != nullptr) targets = {{static_cast<int>(i), of_first}};
-                     write_own(std::move(targets), false);
+                     write_own(own_arrays(), std::move(targets), false);
                    });
 }
 
@@ -127,12 +135,12 @@ void TimeStepping<T>::load_own(CheckpointSource const& source) {
   RankArrays<T> arrays(stream_, plan, ranks());
   sweep_->begin_with(state_.swept(), [&](Stream&, Window<T> const& window) {
     for (std::size_t i = 0; i < names.size(); ++i) {
-      auto const own = own_planes(plan, window, window.in[i]);
+      std::span<T> const own[] = {own_planes(plan, window, window.in[i])};
       source.get_parts(names[i], precision_of<T>(), static_cast<std::uint64_t>(grid_.size()),
                        [&](CheckpointSource::ReadSlab const& read) {
-                         arrays.hand_out(own, [&](std::int64_t first, std::span<T> slab) {
+                         arrays.hand_out(own, [&](std::int64_t first, auto const& slab) {
                            read(static_cast<std::uint64_t>(first) * sizeof(T),
-                                std::as_writable_bytes(slab));
+                                std::as_writable_bytes(slab.front()));
                          });
                        });
     }

@@ -70,8 +70,14 @@ class TimeStepping : public Simulation {
   void settle() const {
     if (sweep_ && !without_whole_) sweep_->settle(before_change_);
   }
-  /// Has the planes of this rank written to these places, by the numbers of the arrays.
-  std::vector<FieldMoments> write_own(std::vector<Written> targets, bool wants_moments) const;
+  /// Has the planes of this rank written to these places, by the numbers of fields that the arrays of the
+  /// state are.
+  std::vector<FieldMoments> write_own(std::vector<OwnField> fields, std::vector<Written> targets,
+                                      bool wants_moments) const;
+  /// The fields of `fields_in_parts`, with what their arrays hold, in the order of these.
+  virtual std::vector<OwnField> own_fields() const { return own_arrays(); }
+  /// Each array as a field.
+  std::vector<OwnField> own_arrays() const;
   /// Whether this process has the arrays of the state: of several ranks the first one.
   bool has_state() const { return has_state_; }
   /// Adds what there is to tell of how a grid was cut.

@@ -144,6 +144,7 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
   }
 
   bool has_parts() const override { return Base::has_parts() && !pde::goes_by_multigrid(run_); }
+  std::vector<Field> fields_in_parts() const override { return fields_.described(); }
   std::vector<FieldMoments> write_parts(std::vector<FieldTarget> const& targets) override {
     begin_sharing();
     return Base::write_parts(targets);
@@ -180,6 +181,7 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
   }
 
  private:
+  std::vector<OwnField> own_fields() const override { return fields_.own(); }
   /// Of several ranks the first one, where it has the arrays of all of the grid.
   bool has_whole() const { return this->has_state() && !in_parts_; }
   void fill_fields(Inputs const& inputs) {
@@ -200,9 +202,9 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
     first_look_.reset();
     if (in_parts_)
       this->begin_with(true, [this](Stream& stream, Window<T> const& window) {
-        for (std::size_t c = 0; c < evolved_.size(); ++c)
-          fill_own(stream, run_.initial.at(evolved_[c]->row().name), *plan_, inputs_, window,
-                   window.in[c], run_.kernels.at("evaluate"));
+        pde::for_each_field(run_, window, [&](auto const& source, Targets<T> targets) {
+          fill_own(stream, source, *plan_, inputs_, window, targets, run_.kernels.at("evaluate"));
+        });
         parts_->impose_sides(window);
       });
     this->make_in(*parts_);

@@ -120,9 +120,38 @@ void SystemFields<T>::impose_sides(Unknown const& unknown) {
 }
 
 template <class T>
-std::vector<Field> SystemFields<T>::written() const {
+std::vector<Field> SystemFields<T>::described() const {
   std::vector<Field> fields;
+  for (Written const& field : fields_)
+    fields.push_back({field.unknown.name, field.unit, grid_, precision_of<T>(), nullptr,
+                      static_cast<int>(field.components.size())});
+  return fields;
+}
+
+/// A vector with one component is called as a scalar.
+template <class T>
+std::vector<OwnField> SystemFields<T>::own() const {
+  std::vector<OwnField> fields;
   for (Written const& field : fields_) {
+    std::string const& name = field.unknown.name;
+    OwnField& own = fields.emplace_back(OwnField{name, {}});
+    if (field.components.size() == 1) {
+      own.numbers = {name};
+      continue;
+    }
+    auto const info = std::ranges::find(run_.fields, name, &config::FieldInfo::name);
+    for (auto const& number : config::numbers_of(std::span(&*info, 1)))
+      own.numbers.push_back(number.name);
+    own.magnitude = config::magnitude_name(*info);
+  }
+  return fields;
+}
+
+template <class T>
+std::vector<Field> SystemFields<T>::written() const {
+  auto fields = described();
+  for (std::size_t i = 0; i < fields_.size(); ++i) {
+    Written const& field = fields_[i];
     T const* data = std::as_const(*field.components.front()).data();
     if (field.components.size() > 1) {
       std::vector<T const*> arrays;
@@ -130,8 +159,7 @@ std::vector<Field> SystemFields<T>::written() const {
       system::interleave<T>(stream_, arrays, field.together.span());
       data = field.together.data();
     }
-    fields.push_back({field.unknown.name, field.unit, grid_, precision_of<T>(), data,
-                      static_cast<int>(field.components.size())});
+    fields[i].data = data;
   }
   return fields;
 }

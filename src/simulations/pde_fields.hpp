@@ -9,6 +9,7 @@
 #include "core/buffer.hpp"
 #include "equations/system.hpp"
 #include "kernels/system/system.hpp"
+#include "model/rank_files.hpp"
 #include "model/state.hpp"
 
 namespace gridstride::pde {
@@ -34,6 +35,10 @@ class SystemFields {
   /// time.
   void fill_read(evaluate::DeviceClock const* clock);
 
+  /// What there is, without values.
+  std::vector<Field> described() const;
+  /// What its arrays hold.
+  std::vector<OwnField> own() const;
   /// The present values: those of a vector with its components side by side, by a kernel that is
   /// queued.
   std::vector<Field> written() const;

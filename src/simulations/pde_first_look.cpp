@@ -49,12 +49,14 @@ std::vector<system::Extremes> FirstLook<T>::find_in(int rank, StabilityFinder<T>
   window.made = {own.lower - held.lower, own.upper - held.lower};
   std::vector<Buffer<T>> state;
   for (std::size_t c = 0; c < of.evolved.size(); ++c) {
-    auto const& array = state.emplace_back(of.stream, MemorySpace::device,
-                                           static_cast<std::size_t>(window.grid.size()));
-    window.in[c] = const_cast<T*>(array.data());
-    fill_brick(of.stream, of.run.initial.at(of.evolved[c]->row().name), grid,
-               {held, plan.held_strips()}, files_, window.in[c], of.run.kernels.at("evaluate"));
+    auto& array = state.emplace_back(of.stream, MemorySpace::device,
+                                     static_cast<std::size_t>(window.grid.size()));
+    window.in[c] = array.data();
   }
+  for_each_field(of.run, window, [&](config::FieldSource const& source, Targets<T> targets) {
+    fill_brick(of.stream, source, grid, {held, plan.held_strips()}, files_, targets,
+               of.run.kernels.at("evaluate"));
+  });
   SystemParts<T> parts(of, inputs_, stencil_);
   parts.impose_sides(window);
   return parts.look(window, finder, ahead);

@@ -3,10 +3,21 @@
 #include <map>
 #include <vector>
 
+#include "model/own_values.hpp"
 #include "model/simulation.hpp"
 #include "simulations/pde_parts.hpp"
+#include "simulations/pde_schemes.hpp"
 
 namespace gridstride::pde {
+
+/// Calls `use(source, targets)` for the first values of each field, and its arrays in a window of the state.
+template <class T, class Use>
+void for_each_field(config::RunConfig const& run, Window<T> const& window, Use const& use) {
+  for (equations::Unknown const& unknown : system_of(run).unknowns)
+    use(run.initial.at(unknown.name),
+        Targets<T>(window.in).subspan(static_cast<std::size_t>(unknown.first),
+                                      static_cast<std::size_t>(unknown.components)));
+}
 
 /// What the first of several ranks finds of first values before the others make steps with it: in the parts
 /// of all of them, one after the other, so that it has one of them at a time and never the whole. First values

@@ -9,6 +9,7 @@
 #include "equations/parity.hpp"
 #include "equations/stability.hpp"
 #include "kernels/support/rank_pieces.hpp"
+#include "model/own_values.hpp"
 #include "simulations/pde_globals.hpp"
 #include "simulations/pde_implicit.hpp"
 #include "simulations/pde_lasting.hpp"
@@ -307,11 +308,8 @@ bool begins_with_parts(config::RunConfig const& run, Backend backend) {
   if (run.ranks == 1 || !goes_without_whole(run, backend) || goes_by_modes(run) ||
       goes_by_multigrid(run) || needs_spare(run) || turns_around(run) || limits_are_shared(run))
     return false;
-  return std::ranges::all_of(run.initial, [&](auto const& initial) {
-    config::FieldSource const& source = initial.second;
-    return !source.file.empty() ||
-           goes_by_planes(source.formula.expression, run.grid, run.grid.dims);
-  });
+  return std::ranges::all_of(
+      run.initial, [&](auto const& initial) { return goes_by_planes(initial.second, run.grid); });
 }
 
 std::string refusal_of_ranks(config::RunConfig const& run) {

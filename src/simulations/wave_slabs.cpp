@@ -191,9 +191,10 @@ void find_energy(Stream& stream, SweepPlan const& plan, Window<T> const& window,
   std::vector<Part> own;
   RankArrays<double> arrays(stream, plan, ranks());
   arrays.look_at_made(1, make, RankArrays<double>::Owners::all, [&](auto const& slab) {
-    std::vector<Part> found((slab.values.size() + star::energy_piece - 1) / star::energy_piece);
+    auto const& shares = slab.values.front();
+    std::vector<Part> found((shares.size() + star::energy_piece - 1) / star::energy_piece);
     parallel_for(std::ssize(found), star::energy_piece, [&](std::int64_t n) {
-      auto const rest = slab.values.subspan(static_cast<std::size_t>(n * star::energy_piece));
+      auto const rest = shares.subspan(static_cast<std::size_t>(n * star::energy_piece));
       auto const piece = rest.first(std::min<std::size_t>(rest.size(), star::energy_piece));
       found[static_cast<std::size_t>(n)] = {slab.first / star::energy_piece + n,
                                             std::accumulate(piece.begin(), piece.end(), 0.0)};

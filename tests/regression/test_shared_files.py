@@ -110,6 +110,71 @@ class OfTheHost(Parts):
         self.assert_files(pde(REACTION, checkpoint=CHECKPOINTS, time={"end": 0.1, "scheme": "rk4"}), (4,),
                           "--set", "ranks=[2,2]")
 
+    def test_vectors(self):
+        """Of small and large grids, in slabs, pencils and bricks, with their lengths among the norms."""
+        water = {"equations": {"h": "-div(q)", "q": "-div(outer(q, q)/h + 4.9*h^2*identity) + 0.01*laplace(q)"},
+                 "fields": {"q": "vector"}, "simulation": "pde", "checkpoint": CHECKPOINTS,
+                 "initial": {"h": "1 + 0.1*exp(-9*(x - y)^2)", "q": {"x": "0.1*sin(3*y)", "y": "x*y"}},
+                 "boundary": {"x": "periodic", "y": "periodic"}}
+        small = {**water, "grid": {"points": [33, 37]}, "time": {"end": 0.01, "scheme": "ssprk3"},
+                 "output": {"every": {"count": 3}}}
+        large = {**water, "grid": {"points": [1103, 1201]}, "time": THREE_STEPS, "output": {"every": {"count": 1}}}
+        volume = {**small, "grid": {"points": [23, 29, 31]}, "boundary": {**water["boundary"], "z": "periodic"},
+                  "initial": {**water["initial"], "q": {"x": "z", "y": "sin(3*x)", "z": "1e-30*(1 + y)"}}}
+        self.assert_files(small, (2, 3, 5))
+        tiny = {"h": "1", "q": {"x": "1e-200*(1 + y)", "y": "1e-190*x"}}
+        self.assert_files({**small, "initial": tiny, "equations": {"h": "0*h", "q": "0*q"}}, (3,), precisions=("float64",))
+        self.assert_files({**small, "time": {"end": 0.01, "step": "adaptive", "scheme": "rk45"}}, (3,))
+        self.assert_files(volume, (3,))
+        self.assert_files(large, (2, 3, 5), precisions=("float64",))
+        self.assert_files(large, (4,), "--set", "ranks=[2,2]", precisions=("float32",))
+        self.assert_files({**volume, "diagnostics": []}, (8,), "--set", "ranks=[2,2,2]")
+        self.assert_files({**large, "output": {**large["output"], "compression": 3, "formats": ["hdf5"]}}, (2,),
+                          way=r"^the first rank \(what is packed or rounded", precisions=("float64",))
+        self.assert_files({**small, "output": {**small["output"], "precision": "float32"}}, (3,),
+                          way=r"^the first rank \(what is packed or rounded", precisions=("float64",))
+
+    def test_vectors_of_lines(self):
+        """One component, which files have as that of a scalar."""
+        self.assert_files(pde({"h": "-div(q)", "q": "-0.01*div(outer(q, q)/h) + laplace(q)"}, fields={"q": "vector"},
+                              grid={"points": 1501}, boundary={"x": "periodic"}, checkpoint=CHECKPOINTS,
+                              initial={"h": "1 + 0.1*sin(2*pi*x)", "q": {"x": "0.1*cos(2*pi*x)"}},
+                              time={"step": 1e-9, "end": 3e-9}), (2, 3))
+
+    def test_vectors_from_files(self):
+        """With components side by side, in the order of memory and in another one."""
+        points = (41, 37)
+        values = numpy.random.default_rng(5).uniform(-1, 1, (*points[::-1], 2))
+        numpy.save(self.directory / "c.npy", values)
+        numpy.save(self.directory / "fortran.npy", numpy.asfortranarray(values.astype("f4")))
+        for name in ("c", "fortran"):
+            config = pde({"q": "0.1*laplace(q) - q*dot(q, q)"}, fields={"q": "vector"}, grid={"points": [*points]},
+                         initial={"q": {"file": f"{name}.npy"}}, checkpoint=CHECKPOINTS, time={"end": 0.01})
+            self.assert_files(config, (2, 5))
+            self.assert_files(config, (4,), "--set", "ranks=[2,2]", precisions=("float32",))
+        values[30, 7, 1] = numpy.inf
+        numpy.save(self.directory / "c.npy", values)
+        file = self.write("case.yaml", {**config, "initial": {"q": {"file": "c.npy"}}})
+        _, one = self.call("run", file, "--output", "one", "--quiet", "--overwrite", code=support.BAD_INPUT)
+        _, err = self.end_of(self.start_ranks(3, "run", file, "--output", "many", "--quiet", "--overwrite"),
+                             support.BAD_INPUT, "a file with a vector that is not finite")
+        self.assertIn(one.strip(), err)
+
+    def test_vectors_that_are_not_finite(self):
+        """A component, later and at first, and the length of finite ones; the first of all, with the words of one."""
+        still = {"fields": {"q": "vector"}, "grid": {"points": [16, 17]}, "time": {"step": 0.1, "end": 1},
+                 "output": {"every": {"steps": 1}}}
+        for equations, initial in (({"q": "q*dot(q, q)^2"}, {"x": "1", "y": "1 + 30*x*y"}),
+                                   ({"q": "0*q"}, {"x": "1", "y": "1/(x - 0.25)"}),
+                                   ({"q": "0*q"}, {"x": "1.5e308*y", "y": "1.5e308*x"})):
+            file = self.write("case.yaml", pde(equations, initial={"q": initial}, **still))
+            _, one = self.call("run", file, "--output", "one", "--quiet", "--overwrite", code=None)
+            for count in (2, 3):
+                process = self.start_ranks(count, "run", file, "--output", "many", "--quiet", "--overwrite")
+                _, err = process.communicate(timeout=120)
+                self.assertIn(one.strip().splitlines()[0], err)
+                self.assertNotEqual(process.returncode, DONE)
+
     def test_values_over_the_whole_grid(self):
         """In the equations and in a condition that ends the run."""
         config = pde({"u": "0.1*laplace(u) - mean(u) + 0.1*u^2", "v": "0.1*laplace(v)"}, checkpoint=CHECKPOINTS,
@@ -156,6 +221,15 @@ class OfTheHost(Parts):
         file = self.write("case.yaml", {**LARGE_2D, "device": "cpu"})
         self.call("run", file, "--output", "one", "--quiet")
         self.on_ranks(3, "run", file, "--output", "many", "--quiet", "--set", "time.end=2e-8")
+        self.on_ranks(2, "run", file, "--output", "many", "--quiet", "--restart")
+        self.assert_same("one/case.h5", "many/case.h5")
+
+    def test_others_go_on_with_vectors(self):
+        file = self.write("case.yaml", pde({"q": "0.1*laplace(q) - q*dot(q, q)"}, fields={"q": "vector"},
+                                           initial={"q": {"x": "sin(2*pi*x)", "y": "cos(2*pi*y)"}},
+                                           checkpoint=CHECKPOINTS, output={"every": {"time": 0.05}}))
+        self.call("run", file, "--output", "one", "--quiet")
+        self.on_ranks(5, "run", file, "--output", "many", "--quiet", "--set", "time.end=0.05")
         self.on_ranks(2, "run", file, "--output", "many", "--quiet", "--restart")
         self.assert_same("one/case.h5", "many/case.h5")
 

@@ -5,6 +5,7 @@
 #include "core/buffer.hpp"
 #include "driver/diagnostics.hpp"
 #include "driver/diagnostics/kind.hpp"
+#include "driver/diagnostics/numbers.hpp"
 #include "kernels/elementwise/elementwise.hpp"
 
 namespace gridstride {
@@ -76,12 +77,16 @@ std::pair<double, double> NormsFinder<T>::mean_and_l2(FieldLook<T> const& look) 
 std::vector<NamedValue> norms_of(config::RunOptions const& run, std::span<Field const> fields,
                                  std::span<FieldMoments const> moments) {
   std::vector<NamedValue> found;
-  for (std::size_t i = 0; i < fields.size(); ++i) {
+  std::vector<FieldNumber> numbers;
+  for (Field const& field : fields)
+    for (auto& number : numbers_of(run.fields, field)) numbers.push_back(std::move(number));
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
     auto const& [minimum, maximum, sum, squares, exponent, plain_sum] = moments[i];
-    auto const size = static_cast<double>(fields[i].grid.size());
+    Field const& number = numbers[i].field;
+    auto const size = static_cast<double>(number.grid.size());
     double const values[] = {minimum, maximum, std::scalbn(sum / size, exponent),
                              std::scalbn(std::sqrt(squares / size), exponent)};
-    auto const names = norm_names(run, fields[i]);
+    auto const names = norm_names(run, number);
     for (std::size_t n = 0; n < names.size(); ++n) found.push_back({names[n], values[n]});
   }
   return found;

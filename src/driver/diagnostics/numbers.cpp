@@ -14,17 +14,10 @@ namespace gridstride {
 
 namespace {
 
-constexpr std::string_view magnitude = "magnitude";
-
 config::FieldInfo const* find_info(std::span<config::FieldInfo const> infos,
                                    std::string_view name) {
   auto const found = std::ranges::find(infos, name, &config::FieldInfo::name);
   return found == infos.end() ? nullptr : &*found;
-}
-
-/// Whether its magnitude can be named.
-bool has_magnitude(config::FieldInfo const& info) {
-  return !info.components.empty() && std::ranges::count(info.components, magnitude) == 0;
 }
 
 }  // namespace
@@ -32,7 +25,8 @@ bool has_magnitude(config::FieldInfo const& info) {
 std::string number_name(std::span<config::FieldInfo const> infos, Field const& field,
                         int component) {
   if (field.components == 1) return field.name;
-  if (component == magnitude_of_vector) return fmt::format("{}.{}", field.name, magnitude);
+  if (component == magnitude_of_vector)
+    return fmt::format("{}.{}", field.name, config::magnitude_word);
   auto const* info = find_info(infos, field.name);
   auto const place = static_cast<std::size_t>(component);
   if (info == nullptr || place >= info->components.size())
@@ -62,7 +56,7 @@ std::vector<FieldNumber> numbers_of(std::span<config::FieldInfo const> infos, Fi
         "'{}' has {} components, of which the run knows nothing", field.name, field.components));
   std::vector<int> components(info->components.size());
   std::iota(components.begin(), components.end(), 0);
-  if (has_magnitude(*info)) components.push_back(magnitude_of_vector);
+  if (!config::magnitude_name(*info).empty()) components.push_back(magnitude_of_vector);
   std::vector<FieldNumber> numbers;
   for (int const component : components) {
     FieldNumber number{field, component};
@@ -77,9 +71,9 @@ std::vector<config::FieldInfo> diagnosed_numbers(std::span<config::FieldInfo con
   std::vector<config::FieldInfo> all;
   for (config::FieldInfo const& info : infos) {
     for (auto& number : config::numbers_of(std::span(&info, 1))) all.push_back(std::move(number));
-    if (!has_magnitude(info)) continue;
     config::FieldInfo length = info;
-    length.name = fmt::format("{}.{}", info.name, magnitude);
+    length.name = config::magnitude_name(info);
+    if (length.name.empty()) continue;
     length.components.clear();
     all.push_back(std::move(length));
   }
