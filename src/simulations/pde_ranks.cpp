@@ -107,8 +107,16 @@ std::string needed_of(config::RunConfig const& run) try {
   return {};  // of equations that nobody takes, which is told by itself
 }
 
-/// Points along an axis that a stage looks at. The names that it
-/// reads come before it, and what they hold on sides is put on the ends of a part, too.
+/// Points along an axis that names with sides look at, which come before what reads them; what they hold on
+/// sides is put on the ends of a part, too.
+std::int64_t reach_of_names(equations::Stencil const& stencil, int dims, int axis) {
+  std::int64_t reach = 0;
+  for (auto const& program : name_programs(stencil, dims))
+    reach += std::max<std::int64_t>(program.reach[static_cast<std::size_t>(axis)], 1);
+  return reach;
+}
+
+/// Points along an axis that a stage looks at.
 std::int64_t reach_of_stage(config::RunConfig const& run, equations::Stencil const& stencil,
                             int axis) {
   auto const along =
@@ -116,12 +124,11 @@ std::int64_t reach_of_stage(config::RunConfig const& run, equations::Stencil con
         return std::int64_t{program.reach[axis]};
       };
   std::int64_t reach = along(equations::whole_program(stencil, run.grid.dims));
-  for (auto const& program : name_programs(stencil, run.grid.dims))
-    reach += std::max<std::int64_t>(along(program), 1);
   if (parameters_of(run).sections.stop.condition >= 0) {
     auto const condition = condition_stencil(run);
     reach = std::max(reach, along(equations::whole_program(condition, run.grid.dims)));
   }
+  reach += reach_of_names(stencil, run.grid.dims, axis);
   if (run.time.adaptive) return std::max<std::int64_t>(reach, 1);
   auto const linearisation = linearisation_of(run);
   auto const coefficients = linearisation->coefficients();

@@ -173,9 +173,26 @@ class Systems(Shared):
                                        precision=("float64", "float32")[n % 2],
                                        grid={"points": [11, 67]}, output={"every": {"time": 0.7}},
                                        time={"end": 9, "scheme": ("euler", "rk4", "ssprk2")[n]}), ((2, 5), (3,), (2,))[n])
+        self.assert_ends_by_what_looks_farther()
         self.assert_ends_alike(pde({"u": "laplace(u) - 9*u"}, grid={"points": [5, 4, 31]}, stop={"steady": 1},
                                    boundary={"x": "wall", "y": "periodic", "z": {"dirichlet": 0}},
                                    initial={"u": "x + z"}, time={"end": 9}), (3,))
+
+    def assert_ends_by_what_looks_farther(self):
+        """Than a step, at a name with sides; a little below and above what it is."""
+        far = "integral((laplace(laplace(laplace(laplace(w)))))^2)"
+        config = pde({"u": "1e-300*laplace(u)*cos(t) + 1e-300*w"}, let={"w": "u^2 + 0.001*laplace(u)"},
+                     grid={"points": [33, 37]}, initial={"u": "1 + sin(6*x)*exp(-3*y)*sin(40*y)"},
+                     boundary={"x": {"neumann": 0}, "y": {"neumann": 0}, "w": {"x": {"neumann": 0}, "y": {"neumann": 0}}},
+                     time={"step": 1e-4, "end": 64e-4, "scheme": "euler"}, output={"every": {"count": 1}})
+        file = self.write("far.yaml", {**config, "diagnostics": [{"integral": far[len("integral("):-1]}]})
+        self.call("run", file, "--output", "far", "--quiet", "--overwrite")
+        found = float(re.search(r"(?m)^step 0 .* (\S+)$", (self.directory / "far/far.log").read_text())[1])
+        for part, steps in ((1 + 1e-6, 32), (1 - 1e-6, 64)):
+            file = self.write("far.yaml", {**config, "stop": {"when": f"{far} < {found*part!r}"}})
+            for count in (1, 2, 3):
+                self.on_ranks(count, "run", file, "--output", "far", "--quiet", "--overwrite")
+                self.assertIn(f"step {steps} time", (self.directory / "far/far.log").read_text())
 
     def assert_ends_alike(self, config, counts):
         file = self.write("case.yaml", config)
