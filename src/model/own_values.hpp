@@ -42,8 +42,8 @@ void fill_brick(Stream& stream, config::FieldSource const& source, Grid const& g
 bool goes_by_planes(config::FieldSource const& source, Grid const& grid);
 
 /// The planes of a window that this rank owns.
-template <class T>
-std::span<T> own_planes(SweepPlan const& plan, Window<T> const& window, T* array) {
+template <class T, class U>
+std::span<U> own_planes(SweepPlan const& plan, Window<T> const& window, U* array) {
   std::int64_t const plane = plan.shape.plane_values();
   return {array + window.made[0] * plane,
           static_cast<std::size_t>((window.made[1] - window.made[0]) * plane)};

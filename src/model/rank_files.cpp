@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "config/run_fields.hpp"
 #include "core/own_places.hpp"
 #include "core/rank_failures.hpp"
 #include "core/rank_sums.hpp"
@@ -18,6 +19,15 @@
 
 namespace gridstride {
 
+/// A vector with one component is called as a scalar.
+OwnField own_field(config::FieldInfo const& field) {
+  if (field.components.size() <= 1) return {field.name, {field.name}};
+  OwnField own{field.name, {}, config::magnitude_name(field)};
+  for (auto const& number : config::numbers_of(std::span(&field, 1)))
+    own.numbers.push_back(number.name);
+  return own;
+}
+
 NotFinite::NotFinite(Found const& found, std::int64_t step, double time, Grid const& grid)
     : NumericalError(std::isnan(found.value) ? "NaN" : "infinity", step, time, found.number,
                      grid.indices(found.point)),
@@ -27,8 +37,9 @@ NotFinite::NotFinite(Found const& found, std::int64_t step, double time, Grid co
 
 bool is_written_in_parts(config::RunConfig const& run, Backend backend) {
   bool const is_of_state = std::ranges::all_of(run.fields, [&](config::FieldInfo const& field) {
-    bool const is_taken = field.components.size() <= 1 || backend == Backend::cpu;
-    return is_taken && run.initial.contains(field.name);
+    bool const goes_by_itself = field.components.size() <= 1 && !field.derived;
+    return (goes_by_itself || backend == Backend::cpu) &&
+           (field.derived || run.initial.contains(field.name));
   });
   auto const variant = run.kernels.find("reduce");
   bool const has_norms =

@@ -26,6 +26,8 @@ struct OwnField {
   std::string magnitude = {};        ///< and the lengths of vectors; empty: nobody asks for them
 };
 
+OwnField own_field(config::FieldInfo const& field);
+
 /// A value of a field that is not finite, and where it is, with the components of vectors side by side. Of the
 /// length of a vector `field` is that.
 class NotFinite final : public NumericalError {
@@ -43,8 +45,8 @@ class NotFinite final : public NumericalError {
 };
 
 /// Whether nothing but files looks at the whole of a run's fields, which ranks share: fields are written
-/// at all points and go through time themselves; vectors on the host alone. Their norms are found by parts
-/// there, nothing else is. With GPUs only where ranks are on several machines: on one, steps go on
+/// at all points, and go through time themselves or, on the host, follow from those that do; vectors on the
+/// host alone. Their norms are found by parts there, nothing else is. With GPUs only where ranks are on several machines: on one, steps go on
 /// while the first rank writes what it has gathered.
 bool is_written_in_parts(config::RunConfig const& run, Backend backend);
 

@@ -71,11 +71,14 @@ class TimeStepping : public Simulation {
     if (sweep_ && !without_whole_) sweep_->settle(before_change_);
   }
   /// Has the planes of this rank written to these places, by the numbers of fields that the arrays of the
-  /// state are.
+  /// state are, and then those `beside` it.
   std::vector<FieldMoments> write_own(std::vector<OwnField> fields, std::vector<Written> targets,
-                                      bool wants_moments) const;
+                                      bool wants_moments,
+                                      std::vector<std::span<T const>> const& beside = {}) const;
   /// The fields of `fields_in_parts`, with what their arrays hold, in the order of these.
   virtual std::vector<OwnField> own_fields() const { return own_arrays(); }
+  /// All ranks call it: the planes that this one owns of arrays of such fields that are not of the state.
+  virtual std::vector<std::span<T const>> find_beside() { return {}; }
   /// Each array as a field.
   std::vector<OwnField> own_arrays() const;
   /// Whether this process has the arrays of the state: of several ranks the first one.

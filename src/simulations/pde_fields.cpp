@@ -128,22 +128,12 @@ std::vector<Field> SystemFields<T>::described() const {
   return fields;
 }
 
-/// A vector with one component is called as a scalar.
 template <class T>
 std::vector<OwnField> SystemFields<T>::own() const {
   std::vector<OwnField> fields;
-  for (Written const& field : fields_) {
-    std::string const& name = field.unknown.name;
-    OwnField& own = fields.emplace_back(OwnField{name, {}});
-    if (field.components.size() == 1) {
-      own.numbers = {name};
-      continue;
-    }
-    auto const info = std::ranges::find(run_.fields, name, &config::FieldInfo::name);
-    for (auto const& number : config::numbers_of(std::span(&*info, 1)))
-      own.numbers.push_back(number.name);
-    own.magnitude = config::magnitude_name(*info);
-  }
+  for (Written const& field : fields_)
+    fields.push_back(
+        own_field(*std::ranges::find(run_.fields, field.unknown.name, &config::FieldInfo::name)));
   return fields;
 }
 

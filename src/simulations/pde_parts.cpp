@@ -7,6 +7,7 @@
 #include "core/rank_sums.hpp"
 #include "kernels/system/step_control.hpp"
 #include "model/bricks.hpp"
+#include "model/own_values.hpp"
 #include "simulations/pde_implicit.hpp"
 #include "simulations/pde_ranks.hpp"
 #include "simulations/pde_schemes.hpp"
@@ -176,6 +177,23 @@ std::string SystemParts<T>::reason_to_end(WindowSteps<T>& steps, StopTest<T>& st
     reason = stop.reason(rates, of_.globals.values(), moment);
   });
   return reason;
+}
+
+template <class T>
+std::vector<std::span<T const>> SystemParts<T>::find(WindowSteps<T>& steps,
+                                                     DerivedPlanes<T>& derived, double time) {
+  refresh_sides({.sides = {1, 0, 0}});
+  std::vector<std::span<T const>> own;
+  steps.look(arrays(), LooksAt::beside, [&](Stream&, Window<T> const& window) {
+    auto step =
+        evaluation({window.grid, window.first}, std::span(window.in).first(of_.evolved.size()));
+    step.clock = of_.clock.device();
+    names_.fill(step, variant_);
+    derived.find(step, time);
+    for (T const* const array : derived.arrays())
+      own.push_back(gridstride::own_planes(of_.plan, window, array));
+  });
+  return own;
 }
 
 /// The number that the first point of a plane has along each axis of the whole grid.

@@ -22,6 +22,7 @@
 #include "simulations/pde_lasting.hpp"
 #include "simulations/pde_march.hpp"
 #include "simulations/pde_names.hpp"
+#include "simulations/pde_quantities.hpp"
 #include "simulations/pde_stability.hpp"
 #include "simulations/pde_step_choice.hpp"
 #include "simulations/pde_stop.hpp"
@@ -72,6 +73,9 @@ class SystemParts {
   std::string reason_to_end(WindowSteps<T>& steps, StopTest<T>& stop,
                             equations::StencilProgram const& rates, double time,
                             evaluate::DeviceClock const* now);
+  /// Has derived fields found at the present time, on the planes that this rank owns.
+  std::vector<std::span<T const>> find(WindowSteps<T>& steps, DerivedPlanes<T>& derived,
+                                       double time);
   /// Why another kernel than was meant makes the stages; or empty.
   std::string fallback() const;
 

@@ -45,6 +45,41 @@ void add_quantities(std::vector<Row>& rows, config::RunConfig const& run) {
     rows.push_back(scratch(run, "operand of quantities", 1));
 }
 
+namespace {
+
+/// Calls `use` for the derived fields among the quantities, in their order.
+template <class Use>
+void for_derived(config::RunConfig const& run, Use const& use) {
+  for (Quantity const& quantity : parameters_of(run).quantities)
+    if (quantity.written) use(quantity);
+}
+
+}  // namespace
+
+bool finds_derived_in_parts(config::RunConfig const& run) {
+  bool all = true;
+  for_derived(run, [&](Quantity const& quantity) {
+    all = all && stencil_of(run, quantity).operands.empty();
+  });
+  return all;
+}
+
+int derived_numbers(config::RunConfig const& run) {
+  int numbers = 0;
+  for_derived(run,
+              [&](Quantity const& quantity) { numbers += numbers_of(quantity, run.grid.dims); });
+  return numbers;
+}
+
+int reach_of_derived(config::RunConfig const& run, int axis) {
+  int most = 0;
+  for_derived(run, [&](Quantity const& quantity) {
+    auto const program = equations::whole_program(stencil_of(run, quantity), run.grid.dims);
+    most = std::max<int>(most, program.reach[static_cast<std::size_t>(axis)]);
+  });
+  return most;
+}
+
 template <class T>
 QuantityFinder<T>::QuantityFinder(config::RunConfig const& run, Stream const& stream)
     : stream_(stream), grid_(run.grid), variant_(evaluating_variant(run)) {
@@ -107,7 +142,56 @@ void QuantityFinder<T>::queue(Task& task, std::vector<system::Input<T>> const& i
   system::interleave<T>(stream_, components, task.values.span());
 }
 
+template <class T>
+DerivedPlanes<T>::DerivedPlanes(config::RunConfig const& run, Stream const& stream)
+    : stream_(stream), run_(run) {
+  for_derived(run, [&](Quantity const& quantity) {
+    auto const stencil = stencil_of(run, quantity);
+    tasks_.push_back(
+        {&quantity, equations::program_of(stencil.terms, stencil.rates, run.grid.dims)});
+  });
+  if (!tasks_.empty()) clock_ = Buffer<evaluate::DeviceClock>(stream_, MemorySpace::device, 1);
+}
+
+template <class T>
+std::vector<Field> DerivedPlanes<T>::described() const {
+  std::vector<Field> fields;
+  for (Task const& task : tasks_)
+    fields.push_back({task.quantity->name(), "1", run_.grid, precision_of<T>(), nullptr,
+                      static_cast<int>(task.program.results.size())});
+  return fields;
+}
+
+template <class T>
+void DerivedPlanes<T>::find(system::Step<T> step, double time) {
+  evaluate::set_clock(stream_, clock_.data(), {time, 0, 0});
+  step.is_stage = false;
+  step.clock = clock_.data();
+  auto const size = static_cast<std::size_t>(step.grid.size());
+  for (Task& task : tasks_) {
+    step.program = &task.program;
+    step.outputs.clear();
+    task.values.resize(task.program.results.size());
+    for (auto& values : task.values) {
+      if (values.size() != size) values = Buffer<T>(stream_, MemorySpace::device, size);
+      step.outputs.push_back({.values = values.data()});
+    }
+    step.prepared = &task.prepared;
+    system::advance(stream_, step, evaluating_variant(run_));
+  }
+}
+
+template <class T>
+std::vector<T const*> DerivedPlanes<T>::arrays() const {
+  std::vector<T const*> arrays;
+  for (Task const& task : tasks_)
+    for (auto const& values : task.values) arrays.push_back(values.data());
+  return arrays;
+}
+
 template class QuantityFinder<float>;
 template class QuantityFinder<double>;
+template class DerivedPlanes<float>;
+template class DerivedPlanes<double>;
 
 }  // namespace gridstride::pde

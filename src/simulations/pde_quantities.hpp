@@ -24,6 +24,13 @@ equations::Stencil stencil_of(config::RunConfig const& run, Quantity const& quan
 /// side by side, and those in which they are found one by one.
 void add_quantities(std::vector<Row>& rows, config::RunConfig const& run);
 
+/// Whether ranks find all derived fields of a run on their own planes: none of them takes values over the
+/// whole grid. And the numbers that these have at a point.
+bool finds_derived_in_parts(config::RunConfig const& run);
+int derived_numbers(config::RunConfig const& run);
+/// Points along an axis that they look at.
+int reach_of_derived(config::RunConfig const& run, int axis);
+
 /// Finds what follows from the fields of a system: derived fields, and what diagnostics look at.
 /// Instantiated for float and double.
 template <class T>
@@ -52,6 +59,33 @@ class QuantityFinder {
   std::vector<Task> tasks_;
   std::vector<Buffer<T>> components_;  // of one vector at a time
   Buffer<T> operand_;                  // of values over the whole grid
+  Buffer<evaluate::DeviceClock> clock_;
+};
+
+/// Finds derived fields on planes that a rank has. Instantiated for float and double.
+template <class T>
+class DerivedPlanes {
+ public:
+  DerivedPlanes(config::RunConfig const& run, Stream const& stream);
+
+  /// What there is, without values.
+  std::vector<Field> described() const;
+  /// Queues them from the fields at a time, for the grid, the piece and the inputs of a step.
+  void find(system::Step<T> step, double time);
+  /// What `find` has made, an array for each number, with as many points as the step's grid.
+  std::vector<T const*> arrays() const;
+
+ private:
+  struct Task {
+    Quantity const* quantity;
+    equations::StencilProgram program;
+    system::Prepared prepared = {};
+    std::vector<Buffer<T>> values = {};
+  };
+
+  Stream stream_;
+  config::RunConfig const& run_;
+  std::vector<Task> tasks_;
   Buffer<evaluate::DeviceClock> clock_;
 };
 

@@ -10,6 +10,7 @@
 #include "equations/stability.hpp"
 #include "kernels/support/rank_pieces.hpp"
 #include "model/own_values.hpp"
+#include "model/rank_files.hpp"
 #include "simulations/pde_globals.hpp"
 #include "simulations/pde_implicit.hpp"
 #include "simulations/pde_lasting.hpp"
@@ -17,6 +18,7 @@
 #include "simulations/pde_modes.hpp"
 #include "simulations/pde_names.hpp"
 #include "simulations/pde_parameters.hpp"
+#include "simulations/pde_quantities.hpp"
 #include "simulations/pde_schemes.hpp"
 #include "simulations/pde_set_up.hpp"
 #include "simulations/pde_stop.hpp"
@@ -140,6 +142,15 @@ std::int64_t reach_of_stage(config::RunConfig const& run, equations::Stencil con
   return std::max<std::int64_t>(reach, 1);
 }
 
+/// Planes that a step looks at. Implicit stages have an exchange each.
+std::int64_t reach_of_step(config::RunConfig const& run, equations::Stencil const& stencil) {
+  auto const* const slopes = slopes_of(run);
+  auto const stages = slopes                   ? std::ssize(slopes->stages)
+                      : goes_by_multigrid(run) ? 1
+                                               : std::ssize(scheme_of(run).stages);
+  return stages * reach_of_stage(run, stencil, run.grid.dims - 1);
+}
+
 /// Whether the limit of the step follows from fields, which are looked at for it.
 bool is_looked_at(config::RunConfig const& run) {
   if (run.time.adaptive) return false;
@@ -248,11 +259,7 @@ SlabSteps slab_steps(config::RunConfig const& run, Device const& device,
     if (turned[static_cast<std::size_t>(c)] != 0) shape.turned |= 1U << c;
   auto const* const slopes = slopes_of(run);
   bool const is_implicit = goes_by_multigrid(run);
-  // Implicit stages have an exchange each.
-  shape.reach = (slopes        ? std::ssize(slopes->stages)
-                 : is_implicit ? 1
-                               : std::ssize(scheme.stages)) *
-                reach_of_stage(run, stencil, run.grid.dims - 1);
+  shape.reach = reach_of_step(run, stencil);
   shape.alike = slopes == nullptr && !is_implicit && !looks_at_time(run, stencil, rows);
   shape.looked_at = is_looked_at(run);
   shape.values_per_update = 2.0 * components * static_cast<double>(scheme.stages.size());
@@ -260,7 +267,8 @@ SlabSteps slab_steps(config::RunConfig const& run, Device const& device,
   steps.without_whole = begins_with_parts(run, device.backend());
   bool const reads_whole = !steps.without_whole && names_read_lasting(run, stencil);
   shape.scratch = (steps.without_whole ? 0 : run.ranks * arrays_of_first(rows)) +
-                  (reads_whole ? run.ranks + 1 : 1) * lasting;
+                  (reads_whole ? run.ranks + 1 : 1) * lasting +
+                  (is_written_by_all(run, device.backend()) ? derived_numbers(run) : 0);
   if (goes_by_passes(run, device.backend())) {
     auto const program = equations::program_of(stencil.terms, stencil.rates, run.grid.dims);
     bool const has_globals = !stencil.operands.empty();
@@ -309,11 +317,24 @@ bool shares_numbers(config::RunConfig const& run) {
          limits_are_shared(run);
 }
 
+bool is_written_by_all(config::RunConfig const& run, Backend backend) {
+  if (!is_written_in_parts(run, backend) || goes_by_multigrid(run)) return false;
+  if (!finds_derived_in_parts(run)) return false;
+  auto const stencil = stencil_of(run);
+  std::int64_t const halo = derived_numbers(run) > 0 ? reach_of_step(run, stencil) : 0;
+  for (int axis = 0; axis < run.grid.dims; ++axis)
+    if (int const reach = reach_of_derived(run, axis);
+        reach > 0 && reach + reach_of_names(stencil, run.grid.dims, axis) > halo)
+      return false;
+  return true;
+}
+
 /// Limits of the step that follow from values over the whole grid, events, first values that are made of
 /// others', and those that have the other sign around an axis are the first rank's.
 bool begins_with_parts(config::RunConfig const& run, Backend backend) {
   if (run.ranks == 1 || !goes_without_whole(run, backend) || goes_by_modes(run) ||
-      goes_by_multigrid(run) || needs_spare(run) || turns_around(run) || limits_are_shared(run))
+      !is_written_by_all(run, backend) || needs_spare(run) || turns_around(run) ||
+      limits_are_shared(run))
     return false;
   return std::ranges::all_of(
       run.initial, [&](auto const& initial) { return goes_by_planes(initial.second, run.grid); });

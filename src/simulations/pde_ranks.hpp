@@ -15,6 +15,9 @@ std::string refusal_of_ranks(config::RunConfig const& run);
 /// Whether ranks share numbers of the whole grid: for equations, how these change with the fields, or a
 /// condition that ends the run.
 bool shares_numbers(config::RunConfig const& run);
+/// Whether all write their parts (`is_written_in_parts`), of derived fields, too: of such that look no farther
+/// than a step, and at nothing over the whole grid.
+bool is_written_by_all(config::RunConfig const& run, Backend backend);
 /// Whether each begins with its planes of all fields, and nobody ever has the whole.
 bool begins_with_parts(config::RunConfig const& run, Backend backend);
 /// How they share it; none: it is one process. Throws as `plan_slabs` does.

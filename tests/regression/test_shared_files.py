@@ -175,6 +175,53 @@ class OfTheHost(Parts):
                 self.assertIn(one.strip().splitlines()[0], err)
                 self.assertNotEqual(process.returncode, DONE)
 
+    def test_derived_fields(self):
+        """With names with sides, coordinates, rates and time, on sides and around axes; those that look farther than a
+        step are gathered."""
+        flow = {"simulation": "pde", "equations": {"u": "0.01*laplace(u) - w", "q": "0.01*laplace(q) - u*q"},
+                "fields": {"q": "vector"}, "let": {"w": "u^2 - 0.5"}, "checkpoint": CHECKPOINTS,
+                "initial": {"u": "1 + sin(6*x)*y", "q": {"x": "cos(5*y)", "y": "x"}}}
+        sides = {"u": {"x": {"lower": {"dirichlet": "1 + y*cos(9*t)"}, "upper": {"neumann": 0}}},
+                 "q": {"x": "wall"}, "w": {"x": {"neumann": 0}}, "y": "periodic"}
+        small = {**flow, "grid": {"points": [33, 47]}, "boundary": sides, "time": {"end": 0.01, "scheme": "rk4"},
+                 "output": {"every": {"count": 3}, "derived": {
+                     "far": "laplace(laplace(u))", "of_name": "laplace(w)", "flux": "u*grad(w) + q",
+                     "moved": "u*x*sin(y + t) + dt(u)", "spin": "d_dx(q.y) - d_dy(q.x)"}}}
+        volume = {**flow, "grid": {"points": [23, 29, 31]}, "initial": {**flow["initial"], "q": {"x": "z", "y": "x", "z": "y"}},
+                  "boundary": {"x": "periodic", "y": "periodic", "z": "periodic"}, "time": {"end": 0.01, "scheme": "euler"},
+                  "output": {"every": {"count": 2}, "fields": ["u", "turning"],
+                             "derived": {"turning": "curl(q) + x*grad(u)", "all": "div(q)"}}}
+        large = {**small, "grid": {"points": [1103, 1201]}, "time": THREE_STEPS, "output": {
+            "every": {"count": 1}, "derived": {"slope": "grad(u)", "bend": "laplace(w)"}}}
+        self.assert_files(small, (2, 3, 5))
+        self.assert_files({**small, "grid": {"points": [33, 67]}, "time": {"step": "adaptive", "scheme": "rk45", "end": 0.01}},
+                          (2,))
+        self.assert_files({**small, "time": {"end": 0.01, "scheme": "euler"}}, (3,), way="^the first rank, of the whole grid",
+                          precisions=("float64",))
+        self.assert_files(pde({"u": "0.01*laplace(u) + u - u^3"}, boundary={"x": "periodic", "y": "antiperiodic"},
+                              initial={"u": "cos(pi*y)*(1 + x*(1 - x))"}, checkpoint=CHECKPOINTS,
+                              output={"every": {"count": 2}, "derived": {"slope": "grad(u)", "bend": "laplace(u)"}}), (3,))
+        self.assert_files(volume, (3,))
+        self.assert_files(volume, (8,), "--set", "ranks=[2,2,2]")
+        self.assert_files(large, (3,), precisions=("float64",))
+        self.assert_files(large, (4,), "--set", "ranks=[2,2]", precisions=("float32",))
+
+    def test_derived_fields_that_are_not_finite(self):
+        for value in ("1/(u - 0.5)", "[1, 1/(u - 0.5)]", "[1.5e308*u, 1.5e308*u]"):
+            for initial in ("x + 0.125", "1 - x"):
+                file = self.write("case.yaml", pde({"u": "-1"}, initial={"u": initial}, grid={"points": [16, 18]},
+                                                   time={"step": 0.0625, "end": 0.5}, output={
+                                                       "every": {"steps": 1}, "derived": {"v": value}}))
+                _, one = self.call("run", file, "--output", "one", "--quiet", "--overwrite", code=None)
+                process = self.start_ranks(3, "run", file, "--output", "many", "--quiet", "--overwrite")
+                _, err = process.communicate(timeout=120)
+                self.assertIn(one.strip().splitlines()[0], err)
+                self.assertNotEqual(process.returncode, DONE)
+
+    def test_derived_fields_of_the_whole_grid_are_gathered(self):
+        self.assert_files(pde(REACTION, output={"every": {"count": 2}, "derived": {"w": "u - mean(u)"}}), (3,),
+                          way="^the first rank, of the whole grid", precisions=("float64",))
+
     def test_values_over_the_whole_grid(self):
         """In the equations and in a condition that ends the run."""
         config = pde({"u": "0.1*laplace(u) - mean(u) + 0.1*u^2", "v": "0.1*laplace(v)"}, checkpoint=CHECKPOINTS,
