@@ -19,6 +19,8 @@ class Diagnostic {
   /// What no other entry may give too, as texts that are the same if what they tell of is; none for
   /// what could not be read.
   virtual std::vector<std::string> gives() const = 0;
+  /// Whether it is found of fields of which several processes have parts, and nobody the whole.
+  virtual bool is_found_by_parts() const { return false; }
 };
 
 /// A kind of diagnostics, as files know it. The driver has a table of them.

@@ -262,6 +262,33 @@ Measurement Diagnostics::measure(std::span<Field const> fields, Clock const& clo
   return result;
 }
 
+std::vector<NumberLook> looks_of(config::RunOptions const& run, std::span<Field const> fields) {
+  std::vector<NumberLook> looks;
+  for (Field const& number : numbers_of_all(run, fields)) {
+    NumberLook& look = looks.emplace_back(NumberLook{is_asked(run, number)});
+    for (DiagnosticRow const& row : diagnostic_rows())
+      if (row.places != nullptr)
+        for (std::int64_t const place : row.places(run, number)) look.places.push_back(place);
+  }
+  return looks;
+}
+
+std::vector<NamedValue> values_of_parts(config::RunOptions const& run,
+                                        std::span<Field const> fields,
+                                        std::span<FieldMoments const> known) {
+  std::vector<NamedValue> values;
+  for (std::size_t n = 0; Field const& number : numbers_of_all(run, fields)) {
+    FieldMoments const& of_number = known[n++];
+    for (DiagnosticRow const& row : diagnostic_rows()) {
+      if (row.of_parts == nullptr) continue;
+      auto const names = row.names(run, number);
+      auto const found = row.of_parts(run, number, of_number);
+      for (std::size_t i = 0; i < names.size(); ++i) values.push_back({names[i], found[i]});
+    }
+  }
+  return values;
+}
+
 std::vector<std::string> diagnostic_names(config::RunOptions const& run,
                                           std::span<Field const> fields) {
   std::vector<std::string> names;

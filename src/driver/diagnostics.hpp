@@ -78,9 +78,14 @@ class Diagnostics {
   std::unique_ptr<State> state_;
 };
 
-/// The norms of fields of which the moments are known, number by number (`numbers_of`), as `Diagnostics` has them: all that a run asks for.
-std::vector<NamedValue> norms_of(config::RunOptions const& run, std::span<Field const> fields,
-                                 std::span<FieldMoments const> moments);
+/// What a run asks for of fields that nobody has as a whole, number by number (`numbers_of`).
+std::vector<NumberLook> looks_of(config::RunOptions const& run, std::span<Field const> fields);
+
+/// What it then finds, of what is known of these numbers, with the bits of `Diagnostics`. Of kinds that are found
+/// by parts alone.
+std::vector<NamedValue> values_of_parts(config::RunOptions const& run,
+                                        std::span<Field const> fields,
+                                        std::span<FieldMoments const> known);
 
 /// Device memory that a run's diagnostics take beside the fields, as far as it is worth counting.
 std::size_t diagnostics_bytes(config::RunOptions const& run, MemoryForecast const& memory);

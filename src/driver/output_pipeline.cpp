@@ -197,7 +197,7 @@ void OutputPipeline::write_snapshot(Job& job) {
   auto const measured =
       snapshot.moments.empty()
           ? diagnostics_.measure(with_data(snapshot.fields), snapshot.clock, snapshot.quantities)
-          : Measurement{norms_of(run_, snapshot.fields, snapshot.moments), {}};
+          : Measurement{values_of_parts(run_, snapshot.fields, snapshot.moments), {}};
   read_numbers(snapshot);
   if (job.aside || job.stays || !files_.has_fields()) release(arrays_in_use_);
   auto& [copies, slabs] = way_of(job);

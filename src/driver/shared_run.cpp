@@ -17,6 +17,7 @@
 #include "core/rank_failures.hpp"
 #include "core/ranks.hpp"
 #include "core/version.hpp"
+#include "driver/diagnostics.hpp"
 #include "driver/output_paths.hpp"
 #include "driver/seen_files.hpp"
 #include "driver/signals.hpp"
@@ -176,10 +177,11 @@ auto together_or_failed(Work const& work) {
   }
 }
 
-/// Lets all ranks know whether they see the first one's files.
+/// Lets all ranks know whether they see the first one's files, and what is asked for of fields.
 void share_files(config::RunConfig const& run, Simulation& simulation) {
   if (simulation.has_parts())
-    simulation.share_files({lack_of_files(ranks(), OutputPaths(run)), inputs_of(run).open_places});
+    simulation.share_files({lack_of_files(ranks(), OutputPaths(run)), inputs_of(run).open_places,
+                            looks_of(run, simulation.fields_in_parts())});
 }
 
 /// The signals that came to any rank are rank 0's: all stop at the same step.

@@ -42,12 +42,12 @@ bool is_written_in_parts(config::RunConfig const& run, Backend backend) {
            (field.derived || run.initial.contains(field.name));
   });
   auto const variant = run.kernels.find("reduce");
-  bool const has_norms =
-      std::ranges::all_of(run.diagnostics, [](auto const& entry) { return entry.kind == "norms"; });
-  bool const finds_norms =
+  bool const goes_by_parts = std::ranges::all_of(
+      run.diagnostics, [](auto const& entry) { return entry.options->is_found_by_parts(); });
+  bool const finds_moments =
       variant == run.kernels.end() || variant->second == "auto" || variant->second == "threads";
   bool const is_found_so = backend == Backend::cpu
-                               ? has_norms && finds_norms
+                               ? goes_by_parts && finds_moments
                                : run.diagnostics.empty() && ranks_here(run) < run.ranks;
   return run.ranks > 1 && is_of_state && is_found_so &&
          std::ranges::all_of(run.output.every_nth_point, [](std::int64_t n) { return n == 1; });
@@ -106,6 +106,7 @@ std::vector<FieldMoments> RankFiles<T>::write(std::span<std::span<T const> const
   }
   fault_ = {};
   blocks_.clear();
+  values_.clear();
   try {
     std::string lack = files_.lack;
     if (lack.empty()) {
@@ -136,8 +137,10 @@ void RankFiles<T>::put(std::vector<Written> const& written, typename RankArrays<
 template <class T>
 void RankFiles<T>::take(Slab const& slab, std::vector<Written> const& written, bool wants_moments) {
   if (has_fault(slab)) return;
-  for (std::size_t c = 0; c < slab.values.size() && wants_moments; ++c)
+  for (std::size_t c = 0; c < slab.values.size() && wants_moments; ++c) {
     note(first_number(slab.number) + c, slab.first, slab.values[c]);
+    note_places(first_number(slab.number) + c, slab.first, slab.values[c]);
+  }
   if (slab.values.size() > 1) return take_vectors(slab, written, wants_moments);
   for (auto const& [place, sink] : written)
     if (static_cast<std::size_t>(place) == slab.number)
@@ -166,7 +169,7 @@ bool RankFiles<T>::has_fault(Slab const& slab) {
 template <class T>
 void RankFiles<T>::take_vectors(Slab const& slab, std::vector<Written> const& written,
                                 bool wants_moments) {
-  bool const wants_lengths = wants_moments && has_length(slab.number);
+  bool const wants_lengths = wants_moments && is_length_asked_for(slab.number);
   bool const is_written = std::ranges::any_of(written, [&](Written const& one) {
     return static_cast<std::size_t>(one.place) == slab.number;
   });
@@ -189,6 +192,7 @@ void RankFiles<T>::note_lengths(std::size_t field, std::int64_t first, std::span
           .point = first + place,
           .value = static_cast<double>(lengths[static_cast<std::size_t>(place)])});
   note(first_number(field) + own_[field].size(), first, lengths);
+  note_places(first_number(field) + own_[field].size(), first, lengths);
 }
 
 /// What blocks of values tell.
@@ -200,6 +204,18 @@ void RankFiles<T>::note(std::size_t number, std::int64_t first, std::span<T cons
   for (std::size_t b = 0; b < of_blocks.size(); ++b)
     blocks_.push_back(
         {number, static_cast<std::uint64_t>(first / reduce::host_block) + b, of_blocks[b]});
+}
+
+template <class T>
+void RankFiles<T>::note_places(std::size_t number, std::int64_t first, std::span<T const> values) {
+  if (number >= files_.looks.size()) return;
+  auto const& places = files_.looks[number].places;
+  for (std::size_t which = 0; which < places.size(); ++which) {
+    std::int64_t const i = places[which] - first;
+    if (i < 0 || i >= std::ssize(values)) continue;
+    std::scoped_lock const lock(mutex_);
+    values_.push_back({number, which, static_cast<double>(values[static_cast<std::size_t>(i)])});
+  }
 }
 
 template <class T>
@@ -250,14 +266,21 @@ std::vector<FieldMoments> RankFiles<T>::moments_of() {
   auto const all = blocks_of_all();
   for (std::size_t number = 0; number < all.size(); ++number) {
     auto const moments = reduce::combined_moments(std::span(all[number]));
-    found[number] = {moments.minimum, moments.maximum, moments.sum, moments.sum_of_squares, 0,
-                     moments.sum};
+    found[number] = {.minimum = static_cast<double>(moments.minimum),
+                     .maximum = static_cast<double>(moments.maximum),
+                     .sum = moments.sum,
+                     .sum_of_squares = moments.sum_of_squares,
+                     .plain_sum = moments.sum};
     double const largest =
         std::max(std::abs(found[number].minimum), std::abs(found[number].maximum));
     if (largest != 0 && !(largest > 1e-140 && largest < 1e140))
       found[number].exponent = std::clamp(std::ilogb(largest), -1000, 1000);
   }
   scale(found);
+  for (std::size_t number = 0; number < std::min(files_.looks.size(), found.size()); ++number)
+    found[number].at.resize(files_.looks[number].places.size());
+  for (auto const& [number, which, value] : to_first(ranks_, values_))
+    found[number].at[which] = value;
   return found;
 }
 
@@ -276,21 +299,22 @@ auto RankFiles<T>::blocks_of_all() -> std::vector<std::vector<Moments>> {
 /// In pieces as diagnostics take them.
 template <class T>
 void RankFiles<T>::scale(std::vector<FieldMoments>& found) {
-  ranks_.broadcast(std::as_writable_bytes(std::span(found)));
-  if (std::ranges::all_of(found, [](FieldMoments const& one) { return one.exponent == 0; })) return;
+  std::vector<int> exponents;
+  for (FieldMoments const& one : found) exponents.push_back(one.exponent);
+  ranks_.broadcast(std::as_writable_bytes(std::span(exponents)));
+  if (std::ranges::all_of(exponents, [](int exponent) { return exponent == 0; })) return;
   auto const note_scaled = [&](std::size_t number, std::int64_t first, std::vector<T> values) {
-    auto const factor = static_cast<T>(std::scalbn(1.0, -found[number].exponent));
+    auto const factor = static_cast<T>(std::scalbn(1.0, -exponents[number]));
     for (T& value : values) value *= factor;
     note(number, first, values);
   };
   arrays_.look(own_, RankArrays<T>::Owners::all, [&](Slab const& slab) {
     std::size_t number = first_number(slab.number);
     for (auto const& values : slab.values) {
-      if (found[number].exponent != 0)
-        note_scaled(number, slab.first, {values.begin(), values.end()});
+      if (exponents[number] != 0) note_scaled(number, slab.first, {values.begin(), values.end()});
       ++number;
     }
-    if (!has_length(slab.number) || found[number].exponent == 0) return;
+    if (!is_length_asked_for(slab.number) || exponents[number] == 0) return;
     for_vectors<T>(slab, [&](std::int64_t first, std::span<T const> vectors) {
       note_scaled(number, first, lengths_of(vectors, slab.values.size()));
     });

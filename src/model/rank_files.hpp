@@ -98,17 +98,28 @@ class RankFiles {
     std::uint64_t number, place;
     Moments moments;
   };
+  /// A value that was asked for: which one of a number's.
+  struct ValueAt {
+    std::uint64_t number, which;
+    double value;
+  };
+
   void put(std::vector<Written> const& written, typename RankArrays<T>::Owners owners,
            bool wants_moments);
   void take(Slab const& slab, std::vector<Written> const& written, bool wants_moments);
   bool has_fault(Slab const& slab);
   void take_vectors(Slab const& slab, std::vector<Written> const& written, bool wants_moments);
   bool has_length(std::size_t field) const { return !names_.fields[field].magnitude.empty(); }
+  bool is_length_asked_for(std::size_t field) const {
+    std::size_t const number = first_number(field) + own_[field].size();
+    return has_length(field) && number < files_.looks.size() && files_.looks[number].is_asked_for;
+  }
   std::size_t first_number(std::size_t field) const;
   std::size_t numbers() const { return first_number(own_.size()); }
   void note(Fault const& fault);
   void note_lengths(std::size_t field, std::int64_t first, std::span<T const> lengths);
   void note(std::size_t number, std::int64_t first, std::span<T const> values);
+  void note_places(std::size_t number, std::int64_t first, std::span<T const> values);
   void refuse_faults();
   std::vector<FieldMoments> moments_of();
   std::vector<std::vector<Moments>> blocks_of_all();
@@ -124,6 +135,7 @@ class RankFiles {
   std::mutex mutex_;           // of what this rank finds
   Fault fault_;
   std::vector<Block> blocks_;
+  std::vector<ValueAt> values_;
 };
 
 }  // namespace gridstride

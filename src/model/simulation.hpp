@@ -45,11 +45,18 @@ struct FieldTarget {
 };
 
 /// What is known of numbers at all points that nobody has as a whole; of `sum` and `sum_of_squares` those of its values
-/// times 2^-exponent, and of `plain_sum` that of the values.
+/// times 2^-exponent, and of `plain_sum` that of the values. `at` has those that were asked for (`NumberLook`).
 struct FieldMoments {
   double minimum = 0, maximum = 0, sum = 0, sum_of_squares = 0;
   int exponent = 0;
   double plain_sum = 0;
+  std::vector<double> at = {};
+};
+
+/// What is asked of such numbers.
+struct NumberLook {
+  bool is_asked_for = false;              ///< anything
+  std::vector<std::int64_t> places = {};  ///< points whose values are
 };
 
 /// How processes that share a run put what they have into files of the first one.
@@ -57,6 +64,8 @@ struct OwnFiles {
   /// Why they cannot, the same on all of them: the first one writes what the others send it; or empty.
   std::string lack;
   OwnPlaces::Open open;
+  /// For each field what diagnostics ask of it; of a vector for each component, and then for its length.
+  std::vector<NumberLook> looks = {};
 };
 
 /// How far a computation without time is.

@@ -43,6 +43,11 @@ class Parts(Shared):
         for pattern in ("*.vti", "*.checkpoint"):
             self.assertEqual(self.contents("many", pattern), self.contents("one", pattern))
         self.assert_same("one/case.h5", "many/case.h5")
+        self.assertEqual(self.found("many"), self.found("one"))
+
+    def found(self, folder):
+        """What diagnostics found at each output."""
+        return re.findall(r"(?m)^step \d+ time .*$", (self.directory / folder / "case.log").read_text())
 
     def start_many(self, count, *arguments):
         return self.start_ranks(count, *arguments)
@@ -221,6 +226,29 @@ class OfTheHost(Parts):
     def test_derived_fields_of_the_whole_grid_are_gathered(self):
         self.assert_files(pde(REACTION, output={"every": {"count": 2}, "derived": {"w": "u - mean(u)"}}), (3,),
                           way="^the first rank, of the whole grid", precisions=("float64",))
+
+    def test_probes(self):
+        """Between points of several ranks, around axes, of components, lengths and derived fields, with norms and
+        without; lengths that nobody asks for may be beyond all numbers."""
+        def probe(*at, **field):
+            return {"probe": {"at": [*at], **field}}
+        probes = [probe(0.31, 0.47), probe(0.99, 0.999), probe(0, 1)]
+        self.assert_files({**SMALL, "diagnostics": ["norms", *probes]}, (2, 3, 5))
+        self.assert_files({**SMALL, "diagnostics": probes}, (4,), "--set", "ranks=[2,2]")
+        self.assert_files({**LARGE_2D, "diagnostics": [*probes, "norms"]}, (3,), precisions=("float64",))
+        small = {"grid": {"points": [31, 33]}, "time": {"end": 0.1}, "output": {"every": {"count": 3}}}
+        self.assert_files({**WAVE, **small, "diagnostics": probes}, (3,), precisions=("float64",))
+        flow = {**FLOW, **small, "grid": {"points": [23, 24, 25]}, "diagnostics": [probe(0.2, 0.98, 0.5), "norms"]}
+        self.assert_files(flow, (8,), "--set", "ranks=[2,2,2]", precisions=("float32",))
+        config = pde({"h": "-div(q)", "q": "0.01*laplace(q) - h*q"}, fields={"q": "vector"}, checkpoint=CHECKPOINTS,
+                     initial={"h": "1 + x", "q": {"x": "sin(6*y)", "y": "x"}}, diagnostics=[
+                         probe(0.97, 0.985, field="h"), probe(0.3, 0.4, field="q.y"), probe(0.5, 0.6, field="q.magnitude"),
+                         probe(0.7, 0.1, field="slope.x"), probe(0.71, 0.22, field="slope.magnitude")],
+                     output={"every": {"count": 3}, "derived": {"slope": "grad(h)"}})
+        self.assert_files(config, (2, 3))
+        self.assert_files({**config, "diagnostics": ["norms", *config["diagnostics"]]}, (2, 5))
+        self.assert_files(pde({"q": "0*q"}, fields={"q": "vector"}, initial={"q": {"x": "1.5e308*y", "y": "1.5e308*x"}},
+                              diagnostics=[probe(0.5, 0.6, field="q.x")]), (3,), precisions=("float64",))
 
     def test_values_over_the_whole_grid(self):
         """In the equations and in a condition that ends the run."""

@@ -77,6 +77,12 @@ struct DiagnosticRow {
   std::unique_ptr<FieldFinder<double>> (*float64)(config::RunOptions const& run, Field const& field,
                                                   Stream& stream) = nullptr;
 
+  /// Where entries are found by parts (`is_found_by_parts`): the values of such a field, of which no more than
+  /// this is known, in the order of their names; and the points whose values are asked for, null for none.
+  std::vector<double> (*of_parts)(config::RunOptions const& run, Field const& field,
+                                  FieldMoments const& known) = nullptr;
+  std::vector<std::int64_t> (*places)(config::RunOptions const& run, Field const& field) = nullptr;
+
   Names (*names_of_all)(config::RunOptions const& run, std::span<Field const> fields) = nullptr;
   std::unique_ptr<SceneFinder> (*of_all)(config::RunOptions const& run,
                                          std::span<Field const> fields, Stream& stream) = nullptr;

@@ -5,7 +5,6 @@
 #include "core/buffer.hpp"
 #include "driver/diagnostics.hpp"
 #include "driver/diagnostics/kind.hpp"
-#include "driver/diagnostics/numbers.hpp"
 #include "kernels/elementwise/elementwise.hpp"
 
 namespace gridstride {
@@ -14,6 +13,7 @@ namespace {
 class Norms final : public config::Diagnostic {
  public:
   std::vector<std::string> gives() const override { return {"norms of every field"}; }
+  bool is_found_by_parts() const override { return true; }
 };
 
 std::vector<std::string> norm_names(config::RunOptions const& run, Field const& field) {
@@ -72,25 +72,15 @@ std::pair<double, double> NormsFinder<T>::mean_and_l2(FieldLook<T> const& look) 
   return {std::scalbn(sum / size, exponent), std::scalbn(std::sqrt(squares / size), exponent)};
 }
 
-}  // namespace
-
-std::vector<NamedValue> norms_of(config::RunOptions const& run, std::span<Field const> fields,
-                                 std::span<FieldMoments const> moments) {
-  std::vector<NamedValue> found;
-  std::vector<FieldNumber> numbers;
-  for (Field const& field : fields)
-    for (auto& number : numbers_of(run.fields, field)) numbers.push_back(std::move(number));
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    auto const& [minimum, maximum, sum, squares, exponent, plain_sum] = moments[i];
-    Field const& number = numbers[i].field;
-    auto const size = static_cast<double>(number.grid.size());
-    double const values[] = {minimum, maximum, std::scalbn(sum / size, exponent),
-                             std::scalbn(std::sqrt(squares / size), exponent)};
-    auto const names = norm_names(run, number);
-    for (std::size_t n = 0; n < names.size(); ++n) found.push_back({names[n], values[n]});
-  }
-  return found;
+std::vector<double> norms_of_parts(config::RunOptions const& run, Field const& field,
+                                   FieldMoments const& known) {
+  if (asked_for<Norms>(run).empty()) return {};
+  auto const size = static_cast<double>(field.grid.size());
+  return {known.minimum, known.maximum, std::scalbn(known.sum / size, known.exponent),
+          std::scalbn(std::sqrt(known.sum_of_squares / size), known.exponent)};
 }
+
+}  // namespace
 
 DiagnosticRow norms_row() {
   return {.kind = {.name = "norms",
@@ -101,7 +91,8 @@ DiagnosticRow norms_row() {
                    }},
           .names = norm_names,
           .float32 = make_finder<FieldFinder<float>, NormsFinder<float>>,
-          .float64 = make_finder<FieldFinder<double>, NormsFinder<double>>};
+          .float64 = make_finder<FieldFinder<double>, NormsFinder<double>>,
+          .of_parts = norms_of_parts};
 }
 
 }  // namespace gridstride

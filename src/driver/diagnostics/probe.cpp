@@ -43,6 +43,7 @@ class Probe final : public config::Diagnostic {
     if (at.empty()) return {};
     return {name_of(field, at)};
   }
+  bool is_found_by_parts() const override { return true; }
 
  private:
   void check_inside(Visitor& v, config::GridOptions const& grid) const {
@@ -95,6 +96,38 @@ void append_corners(Grid const& grid, std::vector<double> const& at, Corners& co
   }
 }
 
+/// Those of all probes of a field.
+Corners corners_of(config::RunOptions const& run, Field const& field) {
+  Corners corners;
+  for (Probe const* probe : asked_for<Probe>(run, field))
+    append_corners(field.grid, probe->at, corners);
+  return corners;
+}
+
+/// The values at probes, each from those at so many corners.
+template <class T>
+std::vector<double> interpolated(std::span<double const> weights, std::span<T const> corners,
+                                 std::size_t per_probe) {
+  std::vector<double> values;
+  for (std::size_t first = 0; first < corners.size(); first += per_probe) {
+    double value = 0;
+    for (std::size_t i = first; i < first + per_probe; ++i)
+      if (weights[i] != 0) value += weights[i] * static_cast<double>(corners[i]);
+    values.push_back(value);
+  }
+  return values;
+}
+
+std::vector<double> probes_of_parts(config::RunOptions const& run, Field const& field,
+                                    FieldMoments const& known) {
+  return interpolated<double>(corners_of(run, field).weights, known.at,
+                              std::size_t{1} << field.grid.dims);
+}
+
+std::vector<std::int64_t> probe_places(config::RunOptions const& run, Field const& field) {
+  return corners_of(run, field).places;
+}
+
 /// One gather of the 2^dims values around each probe.
 template <class T>
 class ProbeFinder final : public FieldFinder<T> {
@@ -103,9 +136,7 @@ class ProbeFinder final : public FieldFinder<T> {
       : corners_per_probe_(std::size_t{1} << field.grid.dims) {
     if (field.grid != run.grid)
       throw std::invalid_argument("diagnostics: a probe of a field on another grid than the run's");
-    Corners corners;
-    for (Probe const* probe : asked_for<Probe>(run, field))
-      append_corners(field.grid, probe->at, corners);
+    Corners corners = corners_of(run, field);
     weights_ = std::move(corners.weights);
     corners_ = {stream, MemorySpace::pinned, corners.places.size()};
     places_ = {stream, MemorySpace::device, corners.places.size()};
@@ -121,13 +152,9 @@ class ProbeFinder final : public FieldFinder<T> {
 
   void collect(FieldLook<T> const&, std::vector<double>& values,
                std::vector<io::Histogram>&) override {
-    auto const corners = corners_.span();
-    for (std::size_t first = 0; first < corners.size(); first += corners_per_probe_) {
-      double value = 0;
-      for (std::size_t i = first; i < first + corners_per_probe_; ++i)
-        if (weights_[i] != 0) value += weights_[i] * static_cast<double>(corners[i]);
-      values.push_back(value);
-    }
+    auto const found = interpolated(std::span<double const>(weights_),
+                                    std::as_const(corners_).span(), corners_per_probe_);
+    values.insert(values.end(), found.begin(), found.end());
   }
 
  private:
@@ -148,7 +175,9 @@ DiagnosticRow probe_row() {
                    }},
           .names = probe_names,
           .float32 = make_finder<FieldFinder<float>, ProbeFinder<float>>,
-          .float64 = make_finder<FieldFinder<double>, ProbeFinder<double>>};
+          .float64 = make_finder<FieldFinder<double>, ProbeFinder<double>>,
+          .of_parts = probes_of_parts,
+          .places = probe_places};
 }
 
 }  // namespace gridstride
