@@ -248,6 +248,38 @@ inline void expect_preconditioner_of_unknowns_alone(Stream& stream) {
 
 /// The same with conjugate directions, of the residual that these carry along: what roundings of u leave is in
 /// the last one beyond 10⁻⁸, where a is large.
+/// A right-hand side with something that is no number in it, or with nothing, changes no bit of what the
+/// next one is solved to; of the same a everywhere, or along directions for one that jumps.
+inline void expect_forgotten(Stream& stream, bool jumps) {
+  auto equation = equation_of({{43, 20, 22}, jumps ? "dddddd" : "ddnndd"});
+  auto const size = static_cast<std::size_t>(equation.grid.size());
+  std::size_t const inner = 21 + 43 * (10 + 20 * 11);
+  std::vector<double> f(size, 1), a(size, 1);
+  std::fill_n(a.begin() + static_cast<std::ptrdiff_t>(size / 3), size / 9, 1e4);
+  auto const field = to_device<double>(stream, a);
+  if (jumps) equation.diffusivities = field.data();
+  Solver<double> solver(stream, equation, false, {.conjugates = jumps});
+  auto const solved = [&](double all, double one) {
+    std::ranges::fill(f, all);
+    f[inner] = one;
+    auto const right = to_device<double>(stream, f);
+    auto u = to_device<double>(stream, a);
+    bool const converged = solver.solve(stream, right.span(), u.span()).converged;
+    return std::pair{converged, from_device(stream, u)};
+  };
+  auto const before = solved(1, 2);
+  EXPECT_TRUE(before.first);
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  for (double const wrong : {infinity, -infinity, std::numeric_limits<double>::quiet_NaN()}) {
+    EXPECT_FALSE(solved(1, wrong).first) << wrong;
+    EXPECT_EQ(solved(1, 2), before) << wrong;
+  }
+  auto const nothing = solved(0, 0);
+  EXPECT_TRUE(nothing.first);
+  EXPECT_EQ(nothing.second[inner], 0);
+  EXPECT_EQ(solved(1, 2), before);
+}
+
 inline void expect_conjugate_factor(Stream& stream, Trial const& trial, double most) {
   Options options;
   options.conjugates = true;

@@ -216,37 +216,11 @@ TEST_F(MultigridGpu, FewDirectionsWhateverJumps) {
                           variant);
 }
 
-/// Cycles that begin before the host knows of it, of the same a everywhere and along directions.
+/// Cycles begin before the host knows of it.
 TEST_F(MultigridGpu, WhatIsNotANumberIsForgotten) {
   Stream stream(Device::open(Backend::cuda));
-  constexpr double infinity = std::numeric_limits<double>::infinity();
-  for (bool const jumps : {false, true}) {
-    auto equation = equation_of({{43, 20, 22}, jumps ? "dddddd" : "ddnndd"});
-    auto const size = static_cast<std::size_t>(equation.grid.size());
-    std::vector<double> f(size, 1), a(size, 1);
-    std::fill_n(a.begin() + static_cast<std::ptrdiff_t>(size / 3), size / 9, 1e4);
-    auto const field = to_device<double>(stream, a);
-    if (jumps) equation.diffusivities = field.data();
-    Solver<double> solver(stream, equation, false, {.conjugates = jumps});
-    auto const solved = [&](double all, double one) {
-      std::ranges::fill(f, all);
-      f[size / 2 + 21] = one;  // of a point that is held by no side
-      auto const right = to_device<double>(stream, f);
-      auto u = to_device<double>(stream, a);
-      bool const converged = solver.solve(stream, right.span(), u.span()).converged;
-      return std::pair{converged, from_device(stream, u)};
-    };
-    auto const before = solved(1, 2);
-    EXPECT_TRUE(before.first);
-    for (double const wrong : {infinity, -infinity, std::numeric_limits<double>::quiet_NaN()}) {
-      EXPECT_FALSE(solved(1, wrong).first);
-      EXPECT_EQ(solved(1, 2), before) << wrong;
-    }
-    auto const nothing = solved(0, 0);
-    EXPECT_TRUE(nothing.first);
-    EXPECT_EQ(nothing.second[size / 2 + 21], 0);
-    EXPECT_EQ(solved(1, 2), before);
-  }
+  expect_forgotten(stream, false);
+  expect_forgotten(stream, true);
 }
 
 }  // namespace

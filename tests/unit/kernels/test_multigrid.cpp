@@ -310,6 +310,12 @@ TEST(Multigrid, TellsWhatItHasNotReached) {
   EXPECT_GT(outcome.error, options.tolerance);
 }
 
+TEST(Multigrid, WhatIsNotANumberIsForgotten) {
+  Stream stream(Device::open(Backend::cpu));
+  expect_forgotten(stream, false);
+  expect_forgotten(stream, true);
+}
+
 TEST(Multigrid, NothingAndWhatIsNotANumber) {
   Stream stream(Device::open(Backend::cpu));
   auto const equation = equation_of({{33, 20}, "dddd"});
