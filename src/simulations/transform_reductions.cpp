@@ -55,13 +55,19 @@ namespace {
 
 constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
-/// Whether squares of values up to this one keep their digits in float64.
-bool squares_fit(double largest) { return largest == 0 || (largest > 1e-140 && largest < 1e140); }
-
 // ------------------------------------------------------------------------------------ the finders
 
 [[noreturn]] void refuse_infinite(std::string const& what) {
   throw NumericalError(fmt::format("{} is infinite or not a number", what));
+}
+
+/// Refuses values whose squares lose their digits in float64, of which this is the largest.
+void check_squares(double largest, std::string_view reduction) {
+  if (largest == 0 || (largest > 1e-140 && largest < 1e140)) return;
+  throw NumericalError(fmt::format(
+      "squares of values up to {} are beyond what float64 can hold (for {}: other units "
+      "may help)",
+      largest, reduction));
 }
 
 /// Least and greatest value, sum and mean, then the variance about the mean.
@@ -90,13 +96,13 @@ class VarianceFinder final : public Finder<T> {
   void end_pass(Stream& stream) override {
     auto const size = static_cast<double>(chain_->link(squares_.place()).grid.size());
     if (pass_++ == 1) {
-      if (squares_fit(std::max(std::abs(values_[0]), std::abs(values_[1]))))
-        values_[4] = squares_.finish(stream) / size;
+      values_[4] = squares_.finish(stream) / size;
       return;
     }
     auto const& found = moments_->found();
     values_ = {static_cast<double>(found.minimum), static_cast<double>(found.maximum), found.sum,
                found.sum / size, unknown};
+    check_squares(std::max(std::abs(values_[0]), std::abs(values_[1])), "moments");
     copy_async(mean_.span(), std::span<double const>(&values_[3], 1), stream);
     stream.synchronize();
   }
@@ -161,11 +167,7 @@ class NormsFinder final : public OnePass<T> {
     auto const& found = moments_->found();
     double const largest = std::max(std::abs(static_cast<double>(found.minimum)),
                                     std::abs(static_cast<double>(found.maximum)));
-    if (!squares_fit(largest))
-      throw NumericalError(fmt::format(
-          "the squares of values as large as {} are beyond what float64 can hold (for norms: other "
-          "units may help)",
-          largest));
+    check_squares(largest, "norms");
     return {sum_.finish(stream), std::sqrt(found.sum_of_squares), largest};
   }
 

@@ -128,6 +128,22 @@ TEST(TransformEndings, InfiniteValuesAreTold) {
         "c is infinite or not a number at x = 3");
 }
 
+TEST(TransformEndings, SquaresThatAreNoNumbersAreTold) {
+  for (std::string const reduction : {"moments", "norms"})
+    for (std::string const scale : {"1e150", "1e-150", "1e100", "1e-100", "0"}) {
+      auto const problem = problem_of(
+          fmt::format("simulation: transform\ngrid: {{points: 50}}\ninput: {{a: \"{}*x\"}}\n"
+                      "reduce: [{{{}: a}}]\n",
+                      scale, reduction));
+      bool const fits = scale.ends_with("00") || scale == "0";
+      EXPECT_EQ(problem.find(fmt::format("(for {}: other units may help)", reduction)) ==
+                    std::string::npos,
+                fits)
+          << problem;
+      EXPECT_EQ(problem.empty(), fits) << problem;
+    }
+}
+
 /// What the squares of small and large values cannot be is no spectrum of 0 or of infinity.
 TEST(TransformSpectrum, RefusesWhatSquaresCannotHold) {
   auto const yaml = [](std::string const& precision, std::string const& scale,
