@@ -107,16 +107,19 @@ class Cycles {
     for (int phase = 0; phase < RelaxPhase<S>::phases; ++phase) run_(RelaxPhase<S>{of, phase});
   }
 
+  int sweeps_of(std::size_t i, int sweeps) const {
+    return i < work_.once ? sweeps : std::min(sweeps, 1);
+  }
+
   /// u of the level from its f; from 0, or from what u is.
   void down_and_up(std::size_t i, bool from_zero) const {
     if (is_last(i)) return solve(i);
-    int const most = i < work_.once ? std::max(work_.before, work_.after) : 1;
-    descend(fine(i), gathered_to(i + 1), std::min(work_.before, most), from_zero);
+    descend(fine(i), gathered_to(i + 1), sweeps_of(i, work_.before), from_zero);
     complete_right(i + 1);
     visit(i + 1, Visit::from_zero);
     bool const again = work_.cycle == Cycle::w || i + 1 == work_.twice;
     if (again && !is_last(i + 1)) visit(i + 1, Visit::from_u);
-    ascend(level(i), level(i + 1), std::min(work_.after, most));
+    ascend(level(i), level(i + 1), sweeps_of(i, work_.after));
     // Those of the finest level are right as far as anybody looks.
     if (i == 0 || !is_cut(i)) return;
     flush();
