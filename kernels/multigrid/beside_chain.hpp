@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <utility>
 
@@ -26,6 +27,7 @@ class BesideChain {
   Stream& chain() { return chain_; }
   /// The chain, of a solve that begins behind what has been queued on a stream.
   Stream& begin(Stream& stream) {
+    work_ = {};  // of a solve that has failed
     stream.record(known_);
     chain_.wait(known_);
     return chain_;
@@ -35,24 +37,40 @@ class BesideChain {
     chain_.record(known_);
     stream.wait(known_);
   }
-  /// Queues work behind what is on the chain: `work(stream, found)`, which raises what is 0. What is found by
-  /// the one before is there to be asked for until the next one.
-  template <class Work>
-  void queue(Work const& work) {
+  /// Work that is to be queued: `work(stream, found)`, which raises what is 0. What is found by the one before is
+  /// there to be asked for until the next one.
+  void put(std::function<void(Stream&, Found*)> work) {
+    work_ = std::move(work);
+    turn_ = 1 - turn_;
+  }
+  /// Queues it behind what is on the chain, if there is some.
+  void release() {
+    auto const work = std::exchange(work_, {});
+    if (!work) return;
     chain_.record(known_);
     stream_.wait(known_);
     zero_async(found_.span(), stream_);
     work(stream_, found_.data());
-    turn_ = 1 - turn_;
     copy_async(seen_.span().subspan(turn_, 1), std::as_const(found_).span(), stream_);
     stream_.record(done_);
   }
+  /// Copies what the chain has found; `done` tells when it is there.
+  void copy(std::span<Found> to, std::span<Found const> from, Event& done) {
+    chain_.record(known_);
+    stream_.wait(known_);
+    copy_async(to, from, stream_);
+    stream_.record(done);
+  }
   /// What is on the chain from now on waits for all of that.
-  void join() { chain_.wait(done_); }
+  void join() {
+    release();
+    chain_.wait(done_);
+  }
   /// Which of two places what the last work finds goes to.
   std::size_t place() const { return turn_; }
-  /// What is there. Waits for all that has been queued.
-  Found found(std::size_t place) const {
+  /// What is there. Waits for all of that.
+  Found found(std::size_t place) {
+    release();
     done_.synchronize();
     return std::as_const(seen_).span()[place];
   }
@@ -64,6 +82,7 @@ class BesideChain {
   Event known_, done_;
   Buffer<Found> found_, seen_;
   std::size_t turn_ = 0;
+  std::function<void(Stream&, Found*)> work_;
 };
 
 }  // namespace gridstride::multigrid

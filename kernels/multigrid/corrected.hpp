@@ -88,18 +88,23 @@ class Corrected final : public SolverBody<T> {
         shares_(shares_among(equation, plan, options, stream.backend(), along_)),
         hierarchy_(stream, equation, plan, scale, singular, along_, shares_ ? &*shares_ : nullptr,
                    shares_ ? equation.ranks->ranks().rank() : 0),
-        found_(stream, MemorySpace::device, 2 * most_ahead),
-        seen_(stream, MemorySpace::pinned, 2 * most_ahead),
+        found_(stream, MemorySpace::device, of_right + 1),
+        seen_(stream, MemorySpace::pinned, of_right + 1),
         looked_(stream.device()) {
     if (shares_)
       shared_ = std::make_unique<SharedLevels<S>>(*equation.ranks, stream, *shares_,
                                                   hierarchy_.levels(), hierarchy_.down());
     auto const held = static_cast<std::size_t>(poisson::points_held(equation));
     if constexpr (!std::is_same_v<T, double>) u_ = {stream, MemorySpace::device, held};
-    for (auto* const vector : {&direction_, &product_})
-      if (options.conjugates) *vector = {stream, MemorySpace::device, held};
-    if (options.conjugates) along_directions_ = {stream, MemorySpace::device, 1};
     auto const finest = this->finest();
+    if (options.conjugates) {
+      product_ = {stream, MemorySpace::device, held};
+      along_directions_ = {stream, MemorySpace::device, 1};
+      if (goes_by_tiles(stream) && !shares_)
+        alternate(stream);
+      else
+        direction_ = {stream, MemorySpace::device, held};
+    }
     for (std::size_t i = 0; i < 3; ++i) unknowns_[i] = plan.axes.front()[i].unknowns();
     // Of volumes, whose small levels are solved at once, the third one costs little, too.
     if (options.conjugates && finest.is_stored() && plan.axes.size() > 2) {
@@ -121,7 +126,8 @@ class Corrected final : public SolverBody<T> {
               unknowns_[0] * unknowns_[1] * unknowns_[2] >= much;
     if (defers_ && !shares_) beside_ = std::make_unique<BesideChain>(stream);
     if (options.relaxation != Relaxation::none)
-      next_[visits_] = Graph::capture(stream, [this, &stream] { sweep(stream, sweeps_at_once); });
+      next_[visits_][0] =
+          Graph::capture(stream, [this, &stream] { sweep(stream, sweeps_at_once); });
     else if (!shares_ || !shares_->is_cut(0))
       capture_cycles(stream);
     else
@@ -148,7 +154,8 @@ class Corrected final : public SolverBody<T> {
     double const unit = usable ? std::ldexp(1.0, -std::ilogb(magnitude)) : 1;
     auto const a = alone ? unknowns_alone(a_) : a_;
     each(stream, TakeRight<T, S>{a, finest, right, unit});
-    next_[1].launch(stream);
+    if (beside_) descent_[0].launch(stream);
+    next_[1][0].launch(stream);
     each(stream, GiveSolution<S>{finest, places_of(a), u});
   }
 
@@ -159,10 +166,15 @@ class Corrected final : public SolverBody<T> {
     return u_.span();
   }
   /// The finest level, of several ranks this one's own planes of it.
-  Level<S> finest() const { return shared_ ? shared_->own(0) : hierarchy_.levels().front(); }
+  Level<S> finest() const { return shared_ ? shared_->own(0) : levels_of_turn().front(); }
+  std::span<Level<S> const> levels_of_turn() const {
+    return turn_ == 0 ? hierarchy_.levels() : std::span<Level<S> const>(alternate_levels_);
+  }
   /// The finest level's f = unit·(right − A·u − shift).
   TakeResidual<T, S> residual_step(double const* solution, T const* right, double unit,
                                    double shift) const;
+  /// The place of what a right-hand side has, behind that of as many cycles.
+  static constexpr std::size_t of_right = 2 * most_ahead;
   static constexpr int sweeps_at_once = 16;
   /// Unknowns of which each pass takes longer than the host.
   static constexpr std::int64_t much = 1 << 20;
@@ -171,7 +183,7 @@ class Corrected final : public SolverBody<T> {
     return !is_first && options_.cycle == Cycle::full ? Cycle::v : options_.cycle;
   }
   CycleWork<S> work_of(Cycle kind) const {
-    return {.levels = hierarchy_.levels(),
+    return {.levels = levels_of_turn(),
             .modes = hierarchy_.modes(),
             .inverse = hierarchy_.inverse(),
             .tables_end = hierarchy_.tables_end(),
@@ -198,7 +210,16 @@ class Corrected final : public SolverBody<T> {
     Stream& stream = beside_ ? beside_->chain() : given;
     for_visits([&] {
       if (visits_ == fewer_twice()) first_ = captured(stream, work_of(kind_of(true)));
-      next_[visits_] = captured(stream, work_of(kind_of(false)));
+      for (turn_ = 0; turn_ <= (alternates() ? 1 : 0); ++turn_) {
+        auto work = work_of(kind_of(false));
+        if (beside_) {
+          work.part = Part::descent;
+          descent_[turn_] = captured(stream, work);
+          work.part = Part::rest;
+        }
+        next_[visits_][turn_] = captured(stream, work);
+      }
+      turn_ = 0;
     });
   }
   /// Of the levels that all ranks have as a whole.
@@ -221,6 +242,14 @@ class Corrected final : public SolverBody<T> {
     };
     cycle_(stream, work);
   }
+  /// Queues another cycle than the first one.
+  void find_next(Stream& stream) const {
+    if (beside_) {
+      descent_[turn_].launch(stream);
+      beside_->release();  // large levels leave nothing idle
+    }
+    next_[visits_][turn_].launch(stream);
+  }
   /// Queues that each rank has what a cycle looks at of the finest level's f, and of u.
   void complete_right() const {
     if (shared_) shared_->complete_right(0);
@@ -234,7 +263,7 @@ class Corrected final : public SolverBody<T> {
       relax(stream, hierarchy_.levels().front(), options_.relaxation, options_.factor, sweeps);
   }
   /// What the finest level's f is corrected by; returns how many cycles or sweeps that took.
-  int find_correction(Stream& stream, int before) const;
+  int find_correction(Stream& stream, int before);
   /// Queues the first cycle, from 0, before the host knows the largest |right|, which has been found; returns that.
   double begin_early(Stream& stream, BeginResidual<T, S> const& step);
   /// Has u in `solution`, from where it is, or 0 where it is nowhere.
@@ -262,6 +291,24 @@ class Corrected final : public SolverBody<T> {
   bool goes_by_tiles(Stream const& stream) const {
     return options_.conjugates && stream.backend() == Backend::cuda && can_march_stored(finest()) &&
            multigrid::goes_by_tiles(a_);
+  }
+  /// Whether a direction stays where a cycle has found it, and the next one goes elsewhere.
+  bool alternates() const { return alternate_.size() > 0; }
+  void alternate(Stream& stream) {
+    auto const levels = hierarchy_.levels();
+    alternate_ = {stream, MemorySpace::device, static_cast<std::size_t>(2 * levels[0].colour)};
+    zero_async(alternate_.span(), stream);
+    alternate_levels_.assign(levels.begin(), levels.end());
+    alternate_levels_[0].u = alternate_.data();
+  }
+  /// Whether u goes along a direction beside what comes next: the residual needs nothing of it, or what it is ahead.
+  bool goes_beside(bool from_zero) const {
+    return beside_ && (carries_ || (alternates() && !from_zero));
+  }
+  /// Makes all values of levels 0.
+  void clear(Stream& stream) {
+    hierarchy_.clear(stream);
+    zero_async(alternate_.span(), stream);
   }
   void keep_field(Stream& stream) {
     Grid const& grid = equation_.grid;
@@ -300,6 +347,22 @@ class Corrected final : public SolverBody<T> {
     }
     if (shared_) shared_->raise_to_all(seen_.span().first(size));
     return std::as_const(seen_).span().first(size);
+  }
+  /// What a direction has found, in one of so many places by turns. A GPU goes on meanwhile.
+  Found const* take_found_along(Stream& stream, std::size_t place,
+                                std::function<void()> const& next) {
+    auto const at = [place](auto const& buffer) { return buffer.subspan(2 * place, 2); };
+    if (!beside_ || !next || place + 1 == most_ahead) {
+      copy_async(at(seen_.span()), at(std::as_const(found_).span()), stream);
+      if (place + 1 == most_ahead) zero_async(found_.span(), stream);
+      stream.record(looked_);
+    } else {
+      beside_->copy(at(seen_.span()), at(std::as_const(found_).span()), looked_);
+    }
+    if (next) next();
+    looked_.synchronize();
+    if (shared_) shared_->raise_to_all(at(seen_.span()));
+    return at(std::as_const(seen_).span()).data();
   }
   /// Whether ranks are cut amid planes whose sums are one.
   bool is_torn(RankCuts const& cuts) const {
@@ -343,12 +406,16 @@ class Corrected final : public SolverBody<T> {
   Buffer<Found> seen_;                       // the same on the host
   Event looked_;                             // that it is there
   Buffer<S> direction_, product_;            // p and scale·A·p of conjugate gradients
-  Buffer<S> field_;                          // a that those go by, of tiles
-  bool carries_ = false;                     // whether the residual goes along with u
-  Buffer<Along> along_directions_;           // what those have come to
-  Buffer<Summed> parts_;                     // of sums along them
-  Buffer<double> u_;                         // where the arrays are not of float64
-  Buffer<double> other_;                     // where u goes from array to array
+  // Of directions that stay where they are found: the finest level's other u, and all levels with that.
+  Buffer<S> alternate_;
+  std::vector<Level<S>> alternate_levels_;
+  std::size_t turn_ = 0;            // whether that is where cycles find something
+  Buffer<S> field_;                 // a that those go by, of tiles
+  bool carries_ = false;            // whether the residual goes along with u
+  Buffer<Along> along_directions_;  // what those have come to
+  Buffer<Summed> parts_;            // of sums along them
+  Buffer<double> u_;                // where the arrays are not of float64
+  Buffer<double> other_;            // where u goes from array to array
   /// Of the same coefficients everywhere: those of the grid's axes, on one side and on the other.
   Buffer<double> couplings_;
   std::array<std::int64_t, 3> first_of_{}, unknowns_{};
@@ -358,7 +425,8 @@ class Corrected final : public SolverBody<T> {
   std::size_t once_ = no_level;  // from which on levels have one sweep
   std::size_t visits_ = 1;
   Graph first_;
-  std::array<Graph, 2> next_;
+  std::array<Graph, 2> descent_;              // of the next ones, where something goes beside them
+  std::array<std::array<Graph, 2>, 2> next_;  // and what is left of these
   std::array<std::array<Graph, 3>, 2> whole_;
   /// Whether what u has come to may be known a direction late; and where that goes beside the others.
   bool defers_ = false;

@@ -112,11 +112,10 @@ class LevelTile {
   int over_plane_, half_, in_plane_, parity_;
 };
 
-/// The same of equations that go by tiles.
-template <class T, class S>
-__global__ void __launch_bounds__(threads_of_tile, 3)
-    residual_tile_kernel(__grid_constant__ TakeResidual<T, S> const step, int piece,
-                         Found* largest) {
+/// The same of equations that go by tiles, of u as it is or of what it comes to.
+template <class T, class S, class Values>
+__device__ void take_residual(TakeResidual<T, S> const& step, Values const& values, int piece,
+                              Found* largest) {
   auto const& level = step.level;
   Column const column(piece, level.count[2]);
   std::uint64_t found = 0;
@@ -125,7 +124,7 @@ __global__ void __launch_bounds__(threads_of_tile, 3)
       tile_equations(step.a.diffusivities, step.a.weight,
                      [&](std::int64_t place) { return step.a.reaction_at(place); });
   for_tile(
-      step.a, equations, GridValues<double>{step.u}, column.first, column.last,
+      step.a, equations, values, column.first, column.last,
       [&](int, std::int64_t plane, int, int in_plane) { return (step.right + plane)[in_plane]; },
       [&](int k, std::int64_t, int r, int, double product, double, T right) {
         double const residual = (double{right} - product) - step.shift;
@@ -133,6 +132,21 @@ __global__ void __launch_bounds__(threads_of_tile, 3)
         poisson::raise(found, poisson::bits_of_magnitude(residual));
       });
   raise_by_block(Found{found}, largest);
+}
+
+template <class T, class S>
+__global__ void __launch_bounds__(threads_of_tile, 3)
+    residual_tile_kernel(__grid_constant__ TakeResidual<T, S> const step, int piece,
+                         Found* largest) {
+  take_residual(step, GridValues<double>{step.u}, piece, largest);
+}
+
+template <class T, class S>
+__global__ void __launch_bounds__(threads_of_tile, 3)
+    residual_ahead_kernel(__grid_constant__ TakeResidual<T, S> const step, S const* p,
+                          Along const* along, double unit, int piece, Found* largest) {
+  ValuesAhead<S> const values{{step.u}, LevelValues<S>(step.level, p), along->alpha * unit};
+  take_residual(step, values, piece, largest);
 }
 
 __device__ std::int64_t number_of_block() {
@@ -171,7 +185,7 @@ __global__ void __launch_bounds__(threads_of_columns)
 }
 
 /// The same of equations that go by tiles, in S: roundings are those of q.
-template <bool takes, class T, class S>
+template <bool stays, class T, class S>
 __global__ void __launch_bounds__(threads_of_tile, sizeof(S) == sizeof(float) ? 4 : 3)
     direction_tile_kernel(__grid_constant__ ApplyToDirection<T, S> const step, int piece,
                           int before, Summed* sums) {
@@ -180,8 +194,8 @@ __global__ void __launch_bounds__(threads_of_tile, sizeof(S) == sizeof(float) ? 
   Summed own;
   LevelTile<S> const of_level(level);
   auto const values = [&] {
-    if constexpr (takes)
-      return LevelValues<S>(level);
+    if constexpr (stays)
+      return LevelValues<S>(level, step.p);
     else
       return GridValues<S>{step.p};
   }();
@@ -197,7 +211,6 @@ __global__ void __launch_bounds__(threads_of_tile, sizeof(S) == sizeof(float) ? 
       step.a, equations, values, max(column.first - before, 0), column.last - before,
       [&](int k, std::int64_t, int r, int) { return *of_level.of(level.f, k, r); },
       [&](int, std::int64_t plane, int, int in_plane, S q, S p, S r) {
-        if constexpr (takes) (step.p + plane)[in_plane] = p;
         (step.q + plane)[in_plane] = q;
         own = own + Summed{double{p} * double{q}, double{p} * double{r}};
       });
@@ -259,6 +272,16 @@ void march_stored(Stream& stream, TakeResidual<T, S> const& step, Found* largest
 }
 
 template <class T, class S>
+void cuda_residual_ahead(Stream& stream, TakeResidual<T, S> const& step,
+                         Advance<T, S> const& advance, Found* largest) {
+  auto* const kernel = residual_ahead_kernel<T, S>;
+  auto const columns = product_columns_of(step).fitted(stream, kernel, step.level.count[2]);
+  kernel<<<columns.grid, columns.block, 0, native(stream)>>>(step, advance.p, advance.along,
+                                                             advance.unit, columns.piece, largest);
+  GRIDSTRIDE_CHECK_LAUNCH(stream, "multigrid residual ahead");
+}
+
+template <class T, class S>
 std::size_t blocks_of(ApplyToDirection<T, S> const& step, Planes const& planes) {
   auto const grid = SumColumns::of(step, product_columns_of(step), planes).columns.grid;
   return std::size_t{grid.x} * grid.y * grid.z;
@@ -270,7 +293,7 @@ void march_stored(Stream& stream, ApplyToDirection<T, S> const& step, Planes con
   auto const [columns, before] = SumColumns::of(step, product_columns_of(step), planes);
   if (goes_by_tiles(step.a)) {
     auto* const kernel =
-        step.takes ? direction_tile_kernel<true, T, S> : direction_tile_kernel<false, T, S>;
+        step.stays ? direction_tile_kernel<true, T, S> : direction_tile_kernel<false, T, S>;
     kernel<<<columns.grid, columns.block, 0, native(stream)>>>(step, columns.piece, before, sums);
     GRIDSTRIDE_CHECK_LAUNCH(stream, "multigrid direction");
     return;
@@ -282,9 +305,11 @@ void march_stored(Stream& stream, ApplyToDirection<T, S> const& step, Planes con
   GRIDSTRIDE_CHECK_LAUNCH(stream, "multigrid direction");
 }
 
-#define GRIDSTRIDE_INSTANTIATE(T, S)                                            \
-  template void march_stored(Stream&, TakeResidual<T, S> const&, Found*);       \
-  template std::size_t blocks_of(ApplyToDirection<T, S> const&, Planes const&); \
+#define GRIDSTRIDE_INSTANTIATE(T, S)                                                          \
+  template void march_stored(Stream&, TakeResidual<T, S> const&, Found*);                     \
+  template void cuda_residual_ahead(Stream&, TakeResidual<T, S> const&, Advance<T, S> const&, \
+                                    Found*);                                                  \
+  template std::size_t blocks_of(ApplyToDirection<T, S> const&, Planes const&);               \
   template void march_stored(Stream&, ApplyToDirection<T, S> const&, Planes const&, Summed*);
 GRIDSTRIDE_INSTANTIATE(float, float)
 GRIDSTRIDE_INSTANTIATE(float, double)

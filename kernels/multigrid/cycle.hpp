@@ -21,6 +21,9 @@ enum class Visit {
   full,       ///< from the coarsest one up
 };
 
+/// What is queued of a visit: to where the next level has its f, and from there on.
+enum class Part { all, descent, rest };
+
 constexpr std::size_t no_level = std::numeric_limits<std::size_t>::max();
 
 /// One cycle for the finest level's f, whose result is its u.
@@ -34,6 +37,7 @@ struct CycleWork {
   Cycle cycle;
   int before, after;
   Visit visit = Visit::from_zero;
+  Part part = Part::all;        ///< of one that is not full
   std::size_t first = 0;        ///< the level that is visited
   std::size_t twice = 0;        ///< one that is twice, as all are with `w`; 0: none
   std::size_t once = no_level;  ///< from this one on there is one sweep before, and after
@@ -113,9 +117,13 @@ class Cycles {
 
   /// u of the level from its f; from 0, or from what u is.
   void down_and_up(std::size_t i, bool from_zero) const {
-    if (is_last(i)) return solve(i);
-    descend(fine(i), gathered_to(i + 1), sweeps_of(i, work_.before), from_zero);
-    complete_right(i + 1);
+    Part const part = i == work_.first ? work_.part : Part::all;
+    if (is_last(i)) return part == Part::descent ? void() : solve(i);
+    if (part != Part::rest) {
+      descend(fine(i), gathered_to(i + 1), sweeps_of(i, work_.before), from_zero);
+      complete_right(i + 1);
+    }
+    if (part == Part::descent) return;
     visit(i + 1, Visit::from_zero);
     bool const again = work_.cycle == Cycle::w || i + 1 == work_.twice;
     if (again && !is_last(i + 1)) visit(i + 1, Visit::from_u);

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "kernels/multigrid/columns.cuh"
-#include "kernels/multigrid/outer.hpp"
+#include "kernels/multigrid/directions.hpp"
 #include "kernels/support/collectives.cuh"
 
 /// What blocks find of what their threads have found. For the family's own files only.

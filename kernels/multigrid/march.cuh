@@ -3,7 +3,7 @@
 #include <cstddef>
 
 #include "core/stream.hpp"
-#include "kernels/multigrid/outer.hpp"
+#include "kernels/multigrid/directions.hpp"
 #include "kernels/multigrid/separable.hpp"
 
 /// The steps of large levels by columns of points. For the family's own files only.
@@ -49,6 +49,8 @@ template <class T, class S>
 void march_stored(Stream&, SumAlongBefore<T, S> const&, Planes const&, Summed* sums);
 template <class T, class S>
 void march_stored(Stream&, TakeDirection<T, S> const&);
+template <class T, class S>
+void march_stored(Stream&, Conjugate<T, S> const&);
 template <class T, class S>
 void march_stored(Stream&, BeginResidual<T, S> const&);
 template <class T, class S>

@@ -121,8 +121,8 @@ struct LevelValues {
   S const* u;
   std::int64_t colour, over_plane;
   int half;
-  __device__ explicit LevelValues(Level<S> const& level)
-      : u(level.u),
+  __device__ LevelValues(Level<S> const& level, S const* values)
+      : u(values),
         colour(level.colour),
         over_plane(level.half * level.count[1]),
         half(level.half) {}
@@ -131,6 +131,23 @@ struct LevelValues {
     S const* const plane = u + k * over_plane + (((place + k) & 1) != 0 ? colour : 0);
     return plane[place >> 1];
   }
+};
+
+/// Of the grid's u, along a direction that it has not gone yet and that lies as a level's values do.
+template <class S>
+struct ValuesAhead {
+  struct Value {
+    double u;
+    S p;
+  };
+  GridValues<double> of_u;
+  LevelValues<S> of_p;
+  double factor;
+  __device__ int place(int i, int j) const { return of_p.place(i, j); }
+  __device__ Value at(int in_plane, int place, std::int64_t of_plane, int k) const {
+    return {of_u.at(in_plane, place, of_plane, k), of_p.at(in_plane, place, of_plane, k)};
+  }
+  __device__ double whole(Value const& value) const { return value.u + factor * value.p; }
 };
 
 /// What a tile's equations have in the place of those of the grid's arrays, in another type or unit: a and what that
@@ -202,8 +219,14 @@ __device__ void for_tile(poisson::Operator<T> const& a,
   auto const value = [&](Place const& place, int k, int on) -> Value {
     bool const given = place.is_given || k + on == to_first || k + on == to_last;
     std::int64_t const of_plane = plane + on * stride;
-    return {given ? U{0} : u.at(place.in_plane, place.of_values, of_plane, k + on),
+    return {given ? U{} : u.at(place.in_plane, place.of_values, of_plane, k + on),
             (equations.field + of_plane)[place.in_plane]};
+  };
+  auto const whole = [&u](U const& value) -> Real {
+    if constexpr (requires { u.whole(value); })
+      return u.whole(value);
+    else
+      return value;
   };
   auto const& weights = equations.weights;
   using Asked = decltype(ask(first, plane, 0, 0));
@@ -215,9 +238,9 @@ __device__ void for_tile(poisson::Operator<T> const& a,
   for (int r = 0; r < 2; ++r) {
     Value const before = value(own[r], first, -1), here = value(own[r], first, 0);
     behind[r] = value(own[r], first, 1);
-    here_u[r] = here.u;
+    here_u[r] = whole(here.u);
     here_a[r] = here.a;
-    from_before[r] = weights[2] * ((Real{here.a} + Real{before.a}) * (here_u[r] - Real{before.u}));
+    from_before[r] = weights[2] * ((Real{here.a} + Real{before.a}) * (here_u[r] - whole(before.u)));
     if (!own[r].is_given) asked[r] = ask(first, plane, r, own[r].in_plane);
   }
   for (int k = first; k < last; ++k) {
@@ -227,7 +250,7 @@ __device__ void for_tile(poisson::Operator<T> const& a,
       fields[at + r * pitch] = here_a[r];
     }
     if (has_edge) {
-      values[edge_at] = on_edge.u;
+      values[edge_at] = whole(on_edge.u);
       fields[edge_at] = on_edge.a;
     }
     Value next[2]{};
@@ -254,7 +277,7 @@ __device__ void for_tile(poisson::Operator<T> const& a,
       int const of_row = at + r * pitch;
       Real const below = flux(here_a[r], fields[of_row - 1], here_u[r], values[of_row - 1]);
       Real const above = flux(here_a[r], fields[of_row + 1], values[of_row + 1], here_u[r]);
-      Real const behind_u = behind[r].u;
+      Real const behind_u = whole(behind[r].u);
       Real const to_behind = weights[2] * flux(here_a[r], behind[r].a, behind_u, here_u[r]);
       Real sum = equations.reaction(plane + own[r].in_plane) * here_u[r];
       sum += weights[0] * (below - above);

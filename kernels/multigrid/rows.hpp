@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "kernels/multigrid/cycle.hpp"
+#include "kernels/multigrid/directions.hpp"
 #include "kernels/multigrid/nonlinear_steps.hpp"
 #include "kernels/multigrid/outer.hpp"
 #include "kernels/multigrid/stored.hpp"
@@ -35,6 +36,10 @@ void cuda_find(Stream&, Step const&, Found* largest);
 /// `TakeResidual` does and behind it what `AddCorrection` does.
 template <class T, class S>
 void cuda_renew(Stream&, TakeResidual<T, S> const&, Correction const&, Found* largest);
+/// The residual of what u comes to by `Advance` along a direction that stays where a cycle has found it, of
+/// equations that go by tiles; finds what `TakeResidual` does, and leaves u as it is.
+template <class T, class S>
+void cuda_residual_ahead(Stream&, TakeResidual<T, S> const&, Advance<T, S> const&, Found* largest);
 
 /// Queues sums of what a step finds, to device memory, of parts that depend on nothing but the points of
 /// the grid, of which there are so many: as many for each plane, and a line is one; on a GPU those of sums
@@ -119,6 +124,7 @@ void find(Stream& stream, Step const& step, Found* largest) {
   EACH(KeepReciprocals<float>)                      \
   EACH(KeepReciprocals<double>)                     \
   GRIDSTRIDE_MULTIGRID_PAIR(EACH, TakeDirection)    \
+  GRIDSTRIDE_MULTIGRID_PAIR(EACH, Conjugate)        \
   GRIDSTRIDE_MULTIGRID_PAIR(FIND, Advance)          \
   GRIDSTRIDE_MULTIGRID_PAIR(FIND, AdvanceResidual)  \
   GRIDSTRIDE_MULTIGRID_PAIR(SUM, SumAlongBefore)    \

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "kernels/multigrid/coarsening.hpp"
+#include "kernels/multigrid/directions.hpp"
 #include "kernels/multigrid/level.hpp"
 #include "kernels/multigrid/multigrid.hpp"
-#include "kernels/multigrid/outer.hpp"
 #include "kernels/support/rank_pieces.hpp"
 
 /// How several ranks share levels. For the family's own files only.

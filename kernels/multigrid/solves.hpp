@@ -6,17 +6,18 @@
 namespace gridstride::multigrid {
 
 template <class T, class S>
-int Corrected<T, S>::find_correction(Stream& stream, int before) const {
+int Corrected<T, S>::find_correction(Stream& stream, int before) {
+  turn_ = alternates() && before % 2 == 1 ? 1 : 0;
   if (options_.relaxation == Relaxation::none) {
     if (shares_ && shares_->is_cut(0))
       share_cycle(stream, kind_of(before == 0));
     else
-      (before == 0 ? first_ : next_[visits_]).launch(stream);
+      before == 0 ? first_.launch(stream) : find_next(stream);
     return 1;
   }
   int const sweeps = std::min(sweeps_at_once, options_.most_cycles - before);
   if (sweeps == sweeps_at_once)
-    next_[visits_].launch(stream);
+    next_[visits_][0].launch(stream);
   else
     sweep(stream, sweeps);
   return sweeps;
@@ -37,23 +38,30 @@ void Corrected<T, S>::advance(Stream& stream, std::span<double> u,
                               Found* found) {
   auto const finest = this->finest();
   double* const solution = poisson::at_places(equation_, u.data());
-  S* const p = poisson::at_places(equation_, direction_.data());
+  bool const stays = alternates();
+  S* const p = stays ? finest.u : poisson::at_places(equation_, direction_.data());
   S* const q = poisson::at_places(equation_, product_.data());
   Along const* const along = along_directions_.data();
   if (conjugates) find_along(stream, SumAlongBefore<T, S>{a_, finest, q}, Finds::beta);
   if (beside_) beside_->join();  // u has gone along the direction before
-  // By tiles a direction that is what has been found is copied by its product.
-  bool const takes = !conjugates && !shared_ && field_.size() > 0;
-  if (!takes) each(stream, TakeDirection<T, S>{a_, finest, p, conjugates ? along : nullptr});
+  S const* const before = turn_ == 0 ? alternate_.data() : hierarchy_.levels().front().u;
+  if (!stays)
+    each(stream, TakeDirection<T, S>{a_, finest, p, conjugates ? along : nullptr});
+  else if (conjugates)
+    each(stream, Conjugate<T, S>{a_, finest, before, along});
   complete(stream, direction_.span());
   S const* const field = poisson::at_places(equation_, field_.data());
-  find_along(stream, ApplyToDirection<T, S>{a_, finest, p, q, scale_, takes, field}, Finds::alpha);
+  find_along(stream, ApplyToDirection<T, S>{a_, finest, p, q, scale_, stays, field}, Finds::alpha);
   double const unit = residual.scale;
-  Advance<T, S> const step{a_, finest, p, solution, scale_ / unit, along, from_zero};
-  if (carries_ && beside_)
-    beside_->queue([&](Stream& other, Found* of_u) { find(other, step, of_u); });
+  Advance<T, S> const step{a_, finest, p, stays, solution, scale_ / unit, along, from_zero};
+  if (goes_beside(from_zero))
+    beside_->put([step](Stream& other, Found* of_u) { find(other, step, of_u); });
   else
     find(stream, step, found + 1);
+#ifdef GRIDSTRIDE_WITH_CUDA
+  if (!carries_ && goes_beside(from_zero))
+    return cuda_residual_ahead(stream, residual, step, found);
+#endif
   if (carries_) return find(stream, AdvanceResidual<T, S>{a_, finest, q, 1 / unit, along}, found);
   complete(stream, u);
   find(stream, residual, found);
@@ -61,13 +69,18 @@ void Corrected<T, S>::advance(Stream& stream, std::span<double> u,
 
 template <class T, class S>
 double Corrected<T, S>::begin_early(Stream& stream, BeginResidual<T, S> const& step) {
-  copy_async(seen_.span().first(1), std::as_const(found_).span().first(1), stream);
-  stream.record(looked_);
+  auto const to = seen_.span().subspan(of_right, 1);
+  auto const from = std::as_const(found_).span().subspan(of_right, 1);
+  if (beside_) {
+    beside_->copy(to, from, looked_);
+  } else {
+    copy_async(to, from, stream);
+    stream.record(looked_);
+  }
   each(stream, step);
-  zero_async(found_.span(), stream);
   (void)find_correction(stream, 0);
   looked_.synchronize();
-  return number(std::as_const(seen_).span()[0].first);
+  return number(std::as_const(seen_).span()[of_right].first);
 }
 
 template <class T, class S>
@@ -104,11 +117,11 @@ void Corrected<T, S>::go_along_directions(Stream& stream, std::span<double> u,
   double left = progress.left(), found_from_u = left;  // the latter the last one that was
   double shrinks = 1;                                  // what the last direction has left of it
   struct Pending {
-    double left;
+    bool is_there = false;
+    double left = 0;
     Found of_u;
-    std::size_t place;  // of that, where it is found beside the chain
-  };
-  std::optional<Pending> pending;
+    std::size_t place = 0;  // of that, where it is found beside the chain
+  } pending;
   // Where boxes touch at edges all over, two visits go too far: what is left tells. And where little is, hardly
   // anything of a direction is in the next one.
   constexpr double most_by_two_visits = 0.3, most_by_cycles = 0.06;
@@ -117,6 +130,7 @@ void Corrected<T, S>::go_along_directions(Stream& stream, std::span<double> u,
   constexpr double in_vain = 0.05;
   bool const looks_late = stream.backend() == Backend::cuda && !shared_ && options_.residual_counts;
   bool is_queued = first_is_queued;
+  std::size_t looks = 0;
   bool const is_large = unknowns_[0] * unknowns_[1] * unknowns_[2] >= much;
   // Of a full cycle each visit of a level is one more of those after it.
   visits_ = fewer_twice();
@@ -128,37 +142,45 @@ void Corrected<T, S>::go_along_directions(Stream& stream, std::span<double> u,
     bool const is_last = progress.is_likely_to_end(left * shrinks);
     carries_ = left > least_carried * found_from_u && !is_last;
     if (!is_queued) (void)find_correction(stream, done);
-    bool const conjugates = done > 0 && (shrinks > most_by_cycles || !is_large);
-    advance(stream, u, residual, conjugates, done == 0 && !from_u, found_.data());
+    // The first one is of another cycle than those behind it.
+    bool const conjugates = is_large ? done > 1 && shrinks > most_by_cycles : done > 0;
+    bool const from_zero = done == 0 && !from_u, is_beside = goes_beside(from_zero);
+    std::size_t const place = looks++ % most_ahead;
+    advance(stream, u, residual, conjugates, from_zero, found_.data() + 2 * place);
     complete_right();
     if (done++ == 0) visits_ = 1;
     // One in vain takes longer than all looks.
     is_queued = looks_late && !progress.is_likely_to_end(left * shrinks * in_vain) &&
                 done < options_.most_cycles;
     std::function<void()> next;
-    if (is_queued) next = [&] { (void)find_correction(stream, done); };
-    auto const found = take_found(stream, 1, next);
+    if (is_queued) {
+      next = [&] { (void)find_correction(stream, done); };
+    } else if (beside_) {
+      beside_->release();
+    }
+    Found const* const found = take_found_along(stream, place, next);
     double const before = std::exchange(left, number(found[0].first));
     shrinks = left / before;
     if (done > 1 && left > most_by_two_visits * before && visits_ != fewer_twice()) {
       visits_ = fewer_twice();
       is_queued = false;  // what is queued comes to be overwritten
     }
-    if (pending) {
-      add(pending->left, beside_ ? beside_->found_before(pending->place) : pending->of_u);
-      pending.reset();
+    if (pending.is_there) {
+      add(pending.left, beside_ ? beside_->found_before(pending.place) : pending.of_u);
+      pending.is_there = false;
     }
-    if (defers_ && carries_ && done < options_.most_cycles && !progress.ended() &&
+    if (defers_ && (carries_ || is_beside) && done < options_.most_cycles && !progress.ended() &&
         !progress.may_end(left))
-      pending = {left, found[1], beside_ ? beside_->place() : 0};
+      pending = {true, left, found[1], beside_ ? beside_->place() : 0};
     else
-      add(left, carries_ && beside_ ? beside_->found(beside_->place()) : found[1]);
+      add(left, is_beside ? beside_->found(beside_->place()) : found[1]);
     if (carries_ && progress.ended() && !progress.is_lost()) {
       if (beside_) beside_->join();
       complete(stream, u);
-      find(stream, residual, found_.data());
+      std::size_t const renewed = looks++ % most_ahead;
+      find(stream, residual, found_.data() + 2 * renewed);
       complete_right();
-      progress.renew(left = number(take_found(stream, 1)[0].first));
+      progress.renew(left = number(take_found_along(stream, renewed, {})->first));
       carries_ = false;
     }
     if (!carries_) found_from_u = left;
@@ -220,15 +242,16 @@ Outcome Corrected<T, S>::solve(Stream& given, std::span<T const> right, std::spa
   // From 0 there is nothing to be written where the first correction, or direction, gives u without a look
   // at what it was.
   bool const begins = from_u || !(renews || (options_.conjugates && options_.most_cycles > 0));
-  find(stream,
-       Begin<T>{points, places(), f, from_u ? poisson::at_places(equation_, u.data()) : nullptr,
-                begins ? solution : nullptr},
-       found_.data());
-  if (begins) complete(stream, solved);
   bool const begins_early = stream.backend() == Backend::cuda && !shared_ && !from_u &&
                             !singular_ && options_.relaxation == Relaxation::none &&
                             options_.most_cycles > 0;
-  double const largest = begins_early ? begin_early(stream, {a_, finest, f, 1, 0, found_.data()})
+  Found* const found = found_.data() + (begins_early ? of_right : 0);
+  find(stream,
+       Begin<T>{points, places(), f, from_u ? poisson::at_places(equation_, u.data()) : nullptr,
+                begins ? solution : nullptr},
+       found);
+  if (begins) complete(stream, solved);
+  double const largest = begins_early ? begin_early(stream, {a_, finest, f, 1, 0, found})
                                       : number(take_found(stream, 1)[0].first);
   Progress progress(options_, largest, rounding_);
   // Right-hand sides of levels are near 1, whatever their unit.
@@ -246,7 +269,6 @@ Outcome Corrected<T, S>::solve(Stream& given, std::span<T const> right, std::spa
     each(stream, BeginResidual<T, S>{a_, finest, f, unit, shift});
   complete_right();
   if (from_u) progress.begin(number(take_found(stream, 1)[0].first));
-  zero_async(found_.span(), stream);
   double const* old = solution;
   if (largest > 0 && options_.conjugates)
     go_along_directions(stream, solved, residual, from_u, begins_early, progress);
@@ -254,7 +276,7 @@ Outcome Corrected<T, S>::solve(Stream& given, std::span<T const> right, std::spa
     old = go_by_cycles(stream, solved, residual, from_u, begins_early, progress);
   if (renews || !(largest > 0)) settle(stream, largest > 0 ? old : nullptr, solution);
   // What is not a number would stay where levels have no points.
-  if (progress.is_lost() || !(largest < none)) hierarchy_.clear(stream);
+  if (progress.is_lost() || !(largest < none)) clear(stream);
   if constexpr (!std::is_same_v<T, double>)
     each(stream, Round<T>{points, places(), solution, poisson::at_places(equation_, u.data())});
   if (beside_) beside_->end(given);
