@@ -23,6 +23,25 @@ void require_held(ScaledSystem<T> const& system, double tolerance, Solved<T>& so
   solved.left = left;
 }
 
+template <class T>
+Group<T> begin_group(Stream& stream, ScaledSystem<T> const& system,
+                     std::span<std::span<double const> const> rights, std::int64_t first) {
+  Group<T> group{.first = first};
+  auto const n = static_cast<std::size_t>(system.rows().rows), count = rights.size();
+  group.exponents.resize(count);
+  group.b = {stream, MemorySpace::device, count * n};
+  group.x = {stream, MemorySpace::device, count * n};
+  for (std::size_t k = 0; k < count; ++k) {
+    group.rights.push_back(system.scaled_right(rights[k], group.exponents[k]));
+    copy_async(group.b_of(k), std::span<T const>(group.rights[k]), stream);
+  }
+  return group;
+}
+
+template Group<float> begin_group(Stream&, ScaledSystem<float> const&,
+                                  std::span<std::span<double const> const>, std::int64_t);
+template Group<double> begin_group(Stream&, ScaledSystem<double> const&,
+                                   std::span<std::span<double const> const>, std::int64_t);
 template void require_held(ScaledSystem<float> const&, double, Solved<float>&,
                            std::span<float const>, int, std::span<float const>);
 template void require_held(ScaledSystem<double> const&, double, Solved<double>&,

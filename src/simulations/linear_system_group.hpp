@@ -42,9 +42,17 @@ struct Group {
   std::span<T const> b_of(std::size_t k) const {
     return b.span().subspan(k * rights[k].size(), rights[k].size());
   }
+  std::span<T> b_of(std::size_t k) {
+    return b.span().subspan(k * rights[k].size(), rights[k].size());
+  }
   std::span<T> x_of(std::size_t k) {
     return x.span().subspan(k * rights[k].size(), rights[k].size());
   }
 };
+
+/// With b, and memory for x.
+template <class T>
+Group<T> begin_group(Stream& stream, ScaledSystem<T> const& system,
+                     std::span<std::span<double const> const> rights, std::int64_t first);
 
 }  // namespace gridstride::linear_system

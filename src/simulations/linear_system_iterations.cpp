@@ -36,6 +36,10 @@ Method method_called(std::string const& name) {
   return *std::ranges::find_if(iterative, [&](Method method) { return name_of(method) == name; });
 }
 
+namespace {
+
+/// Throws `ConfigError` where a method that was asked for does not take a matrix: `cg` and `minres` need a
+/// symmetric one, `amg_cg` also a positive diagonal.
 void require_method_fits(config::RunConfig const& run, Csr<double> const& matrix,
                          CsrFindings const& found) {
   std::string const& asked = parameters_of(run).method;
@@ -56,6 +60,22 @@ void require_method_fits(config::RunConfig const& run, Csr<double> const& matrix
                     row, element(matrix, row, row)));
 }
 
+}  // namespace
+
+FirstMethod first_method(config::RunConfig const& run, Csr<double> const& matrix,
+                         CsrFindings const& found) {
+  std::string const& asked = parameters_of(run).method;
+  if (asked != "auto") {
+    require_method_fits(run, matrix, found);
+    return {.method = method_called(asked), .aggregates = asked == "amg_cg"};
+  }
+  std::string const& preconditioner = parameters_of(run).preconditioner;
+  if (!found.symmetric() || preconditioner == "ilu0") return {.method = Method::bicgstab};
+  if (found.not_positive >= 0) return {.method = Method::minres};
+  return {.method = Method::cg,
+          .may_aggregate = preconditioner == "auto" && suits_aggregation(matrix)};
+}
+
 krylov::Method method_without_rows(config::RunConfig const& run) {
   std::string const& method = parameters_of(run).method;
   return method == "auto" ? Method::cg : method_called(method);
@@ -63,7 +83,7 @@ krylov::Method method_without_rows(config::RunConfig const& run) {
 
 krylov::Options options_of(config::RunConfig const& run) {
   auto const& parameters = parameters_of(run);
-  return {.tolerance = parameters.tolerance,
+  return {.tolerance = parameters.tolerance.value_or(tolerance_of(run.precision)),
           .iterations = parameters.iterations,
           .restart = static_cast<int>(parameters.restart)};
 }

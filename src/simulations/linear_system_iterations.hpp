@@ -14,9 +14,16 @@ namespace gridstride::linear_system {
 /// The Krylov method of a name; that of `amg_cg` is `cg`.
 krylov::Method method_called(std::string const& name);
 
+/// What iterations for a matrix with rows begin by.
+struct FirstMethod {
+  krylov::Method method;
+  bool aggregates = false;     ///< `amg_cg`
+  bool may_aggregate = false;  ///< `auto`, once `cg` has shown that it takes long
+};
+
 /// Throws `ConfigError` where a method that was asked for does not take a matrix: `cg` and `minres` need a
 /// symmetric one, `amg_cg` also a positive diagonal.
-void require_method_fits(config::RunConfig const& run, Csr<double> const& matrix,
+FirstMethod first_method(config::RunConfig const& run, Csr<double> const& matrix,
                          CsrFindings const& found);
 
 /// That of a system that goes without rows, whose matrix is symmetric positive definite.

@@ -27,31 +27,23 @@ void Parameters::fields(config::Visitor& visitor, config::RunOptions const& run)
   declare_matrix(visitor, folder, "The matrix A of A x = b.", config::Presence::required);
   declare_rhs(visitor, folder);
   declare_method(visitor, run.precision);
-  declare_iterations(visitor, run.precision);
+  declare_iterations(visitor);
   visitor.visit({.name = "vendor",
                  .documentation = "Whether the vendor's library factorizes and solves: cuSOLVER "
                                   "on a GPU, LAPACK on the host."},
                 vendor);
 }
 
-namespace {
-
-double default_tolerance(Precision precision) {
-  return precision == Precision::float32 ? 1e-5 : 1e-8;
-}
-
-}  // namespace
-
-void Parameters::declare_iterations(config::Visitor& visitor, Precision precision) {
-  if (tolerance == 0) tolerance = default_tolerance(precision);
+void Parameters::declare_iterations(config::Visitor& visitor) {
   visitor.visit(
       {.name = "tolerance",
-       .documentation = "Of iterations: norm(b - A x)/norm(b) at which they end; by default "
-                        "1e-8, in float32 1e-5.",
+       .documentation = "Of iterations: norm(b - A x)/norm(b) at which they end; `auto` is "
+                        "1e-8, in float32 1e-5, or what rounding allows where that is more, up to "
+                        "a hundred times as much.",
        .minimum = 0,
        .maximum = 0.5,
        .exclusive_minimum = true},
-      tolerance);
+      tolerance, "auto");
   visitor.visit({.name = "iterations",
                  .documentation = "How many iterations there may be for a right-hand side.",
                  .minimum = 1,
@@ -298,7 +290,7 @@ std::vector<Problem> method_problems(config::RunConfig const& run, Inputs const&
   Key const of_factors[] = {
       {"parameters.vendor", parameters.vendor}, names_kernel("factorize"), names_kernel("matmul")};
   Key const of_iterations[] = {
-      {"parameters.tolerance", parameters.tolerance != default_tolerance(run.precision)},
+      {"parameters.tolerance", parameters.tolerance.has_value()},
       {"parameters.iterations", parameters.iterations != other.iterations},
       {"parameters.restart", parameters.restart != other.restart},
       {"parameters.preconditioner", parameters.preconditioner != other.preconditioner},

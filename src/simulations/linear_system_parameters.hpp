@@ -28,7 +28,7 @@ class Parameters final : public config::ParameterSet, public MatrixSource {
   std::string method = "auto";
   bool vendor = false;
   // Of iterations.
-  double tolerance = 0;  ///< 0: what the precision has
+  std::optional<double> tolerance;  ///< empty: what the precision has
   std::int64_t iterations = 10000;
   std::int64_t restart = 50;
   std::string preconditioner = "auto";
@@ -39,11 +39,16 @@ class Parameters final : public config::ParameterSet, public MatrixSource {
  private:
   void declare_rhs(config::Visitor& visitor, std::filesystem::path const& folder);
   void declare_method(config::Visitor& visitor, Precision precision);
-  void declare_iterations(config::Visitor& visitor, Precision precision);
+  void declare_iterations(config::Visitor& visitor);
 };
 
 inline Parameters const& parameters_of(config::RunConfig const& run) {
   return static_cast<Parameters const&>(*run.parameters);
+}
+
+/// Where no tolerance is named.
+inline double tolerance_of(Precision precision) {
+  return precision == Precision::float32 ? 1e-5 : 1e-8;
 }
 
 /// Of x and b.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "kernels/support/parallel_for.hpp"
+#include "simulations/linear_system_rounding.hpp"
 
 namespace gridstride::linear_system {
 
@@ -141,7 +142,7 @@ double ScaledSystem<T>::rounding() const {
   std::int64_t longest = 0;
   for (std::size_t i = 0; i + 1 < rows_.offsets.size(); ++i)
     longest = std::max(longest, rows_.offsets[i + 1] - rows_.offsets[i]);
-  return static_cast<double>(longest + 8) * std::numeric_limits<T>::epsilon();
+  return roundings<T>(longest);
 }
 
 namespace {
@@ -206,20 +207,27 @@ class TileSums {
 /// log₂ of ‖x‖∞ and of ‖A‖∞, whose product need not be a number.
 double log_of(double value) { return std::log2(value); }
 
+/// b'_i − Σ a'_ij·x'_j.
+template <class T, class X>
+double left_of(Csr<T> const& rows, std::span<X const> scaled, std::span<T const> right,
+               std::size_t i) {
+  double sum = 0;
+  for (auto k = static_cast<std::size_t>(rows.offsets[i]);
+       k < static_cast<std::size_t>(rows.offsets[i + 1]); ++k) {
+    auto const j = static_cast<std::size_t>(rows.column_indices[k]);
+    sum += static_cast<double>(rows.values[k]) * static_cast<double>(scaled[j]);
+  }
+  return static_cast<double>(right[i]) - sum;
+}
+
 template <class T, class X>
 Sums sums_of(Csr<T> const& rows, sparse::Exponents const& exponents, std::span<X const> scaled,
              std::span<T const> right, int exponent, std::size_t first, std::size_t last) {
   TileSums of_rows;
   Sums found;
   for (std::size_t i = first; i < last; ++i) {
-    double sum = 0;
-    for (auto k = static_cast<std::size_t>(rows.offsets[i]);
-         k < static_cast<std::size_t>(rows.offsets[i + 1]); ++k) {
-      auto const j = static_cast<std::size_t>(rows.column_indices[k]);
-      sum += static_cast<double>(rows.values[k]) * static_cast<double>(scaled[j]);
-    }
-    auto const b = static_cast<double>(right[i]);
-    of_rows.add_row(b - sum, b, exponents.rows[i] + exponent);
+    of_rows.add_row(left_of(rows, scaled, right, i), static_cast<double>(right[i]),
+                    exponents.rows[i] + exponent);
     double const x = std::abs(static_cast<double>(scaled[i]));
     found.x = std::max(found.x, x);
     if (x > 0) found.plain_x = std::max(found.plain_x, log_of(x) + exponent - exponents.columns[i]);
@@ -231,6 +239,27 @@ Sums sums_of(Csr<T> const& rows, sparse::Exponents const& exponents, std::span<X
 double ratio(double part, double whole) { return part == 0 ? 0 : part / whole; }
 
 }  // namespace
+
+template <class T>
+auto ScaledSystem<T>::left_over(std::span<T const> scaled, std::span<T const> right) const
+    -> Values<T> {
+  std::vector<double> largest(tiles_of(right.size()));
+  Values<double> left(right.size());
+  std::int64_t const work = 16 * (rows_.nonzeros() / std::max<std::int64_t>(rows_.rows, 1) + 1);
+  for_each_tile(left.size(), work, [&](std::size_t tile, std::size_t i, std::size_t last) {
+    for (; i < last; ++i) {
+      left[i] = left_of(rows_, scaled, right, i);
+      largest[tile] = std::max(largest[tile], std::abs(left[i]));
+    }
+  });
+  double const most = largest.empty() ? 0 : std::ranges::max(largest);
+  int const exponent = most > 0 ? std::ilogb(most) : 0;
+  Values<T> unit(left.size());
+  for_each_tile(unit.size(), work_of_scaling, [&](std::size_t, std::size_t i, std::size_t last) {
+    for (; i < last; ++i) unit[i] = static_cast<T>(std::ldexp(left[i], -exponent));
+  });
+  return unit;
+}
 
 template <class T>
 template <class X>

@@ -59,7 +59,9 @@ class ScaledSystem {
   std::vector<Residual> residuals(std::span<Values<T> const> scaled,
                                   std::span<Values<T> const> rights,
                                   std::span<int const> exponents) const;
-  /// What rounding may make of `scaled_backward_error`: ε for each element of the longest row, and some.
+  /// b' − A'·x', summed in float64, by a power of two near 1; 0 where it is.
+  Values<T> left_over(std::span<T const> scaled, std::span<T const> right) const;
+  /// What rounding may make of `scaled_backward_error`.
   double rounding() const;
 
  private:

@@ -33,6 +33,7 @@
 #include "simulations/linear_system_preconditioning.hpp"
 #include "simulations/linear_system_report.hpp"
 #include "simulations/linear_system_right.hpp"
+#include "simulations/linear_system_rounding.hpp"
 #include "simulations/linear_system_scaled.hpp"
 #include "simulations/linear_system_stencil.hpp"
 
@@ -53,6 +54,7 @@ class SparseSystem final : public OneShot {
     std::string name;
     krylov::Preconditioner<T> preconditioner;
     std::string preconditioner_name;
+    bool aggregates;
   };
 
  public:
@@ -102,14 +104,22 @@ class SparseSystem final : public OneShot {
   void weigh(Solved<T>& solved, Group<T>& group, std::size_t k);
   Solved<T> fill_up(Solved<T> before, Group<T>& group, std::size_t k);
   Solved<T> leave_filling(Solved<T> const& before, Group<T>& group, std::size_t k);
-  Way way() const { return {method_, method_name_, preconditioner_, preconditioner_name_}; }
+  Way way() const {
+    return {method_, method_name_, preconditioner_, preconditioner_name_, aggregates_};
+  }
   void take(Way const& way);
   Solved<T> finish_column(Group<T>& group, std::size_t k);
+  bool is_near(Solved<T> const& solved) const;
+  bool gives_what_is_left(Solved<T> const& solved, Group<T>& group, std::size_t k);
+  void accept_rounding(Solved<T>& solved, Group<T>& group, std::size_t k);
+  Solved<T> go_back(Solved<T> first, Way const& first_way, Solved<T> const& last, Group<T>& group,
+                    std::size_t k);
   void go_on(Solved<T>& solved, std::span<T const> right, int exponent, std::span<T const> b,
              std::span<T> x);
 
   Extents extents_;
   krylov::Options options_;
+  RoundingLimit rounding_limit_;
   bool automatic_;
   bool aggregates_ = false;     ///< amg_cg
   bool may_aggregate_ = false;  ///< `auto`, once cg has shown that it takes long
@@ -136,6 +146,7 @@ SparseSystem<T>::SparseSystem(config::RunConfig const& run, Stream const& stream
     : OneShot(stream, {"read", "transfer", "prepare", "solve", "check"}),
       extents_(extents_of(run, inputs)),
       options_(options_of(run)),
+      rounding_limit_(run),
       automatic_(parameters_of(run).method == "auto"),
       together_(columns_together(run, inputs, stream.backend())),
       x_(stream_, MemorySpace::device, static_cast<std::size_t>(extents_.size())),
@@ -163,16 +174,10 @@ void SparseSystem<T>::read_matrix(config::RunConfig const& run, Inputs const& in
 
 template <class T>
 void SparseSystem<T>::choose_method(config::RunConfig const& run, Csr<double> const& read) {
-  if (automatic_) {
-    bool const general = !found_.symmetric() || parameters_of(run).preconditioner == "ilu0";
-    method_ = general ? Method::bicgstab : found_.not_positive < 0 ? Method::cg : Method::minres;
-    may_aggregate_ = method_ == Method::cg && parameters_of(run).preconditioner == "auto" &&
-                     suits_aggregation(read);
-  } else {
-    method_ = method_called(parameters_of(run).method);
-    aggregates_ = parameters_of(run).method == "amg_cg";
-    require_method_fits(run, read, found_);
-  }
+  auto const chosen = first_method(run, read, found_);
+  method_ = chosen.method;
+  aggregates_ = chosen.aggregates;
+  may_aggregate_ = chosen.may_aggregate;
   method_name_ = aggregates_ ? "amg_cg" : name_of(method_);
 }
 
@@ -300,6 +305,7 @@ void SparseSystem<T>::take(Way const& way) {
   method_name_ = way.name;
   preconditioner_ = way.preconditioner;
   preconditioner_name_ = way.preconditioner_name;
+  aggregates_ = way.aggregates;
 }
 
 /// The last resort of `auto`: LU factors of the filled matrix, as the preconditioner of iterations that
@@ -311,7 +317,7 @@ Solved<T> SparseSystem<T>::fill_up(Solved<T> before, Group<T>& group, std::size_
   if (!factors_) factors_ = by_filled_factors(stream_, system_);
   if (!factors_->apply) return before;
   iterations_ = way();
-  take({Method::bicgstab, "lu", factors_->apply, "none"});
+  take({Method::bicgstab, "lu", factors_->apply, "none", false});
   is_filled_ = true;
   auto const told = static_cast<std::ptrdiff_t>(fallbacks_.size());
   zero_async(group.x_of(k), stream_);
@@ -353,19 +359,67 @@ Solved<T> SparseSystem<T>::leave_filling(Solved<T> const& by_factors, Group<T>& 
   return solved;
 }
 
-/// What the first method has come to, and what follows of it.
+/// What the first method has come to, and what follows of it. Where nothing reaches the tolerance, what
+/// rounding has kept above it is taken: of the last method, or of the first.
 template <class T>
 Solved<T> SparseSystem<T>::finish_column(Group<T>& group, std::size_t k) {
   Solved<T> solved{std::move(group.results[k]), std::move(group.found[k]), group.left[k]};
   auto const b = std::as_const(group).b_of(k);
   auto const x = group.x_of(k);
+  auto const first_way = way();
+  auto const first =
+      automatic_ && !is_filled_ && is_near(solved) ? std::optional(solved) : std::nullopt;
   if (!is_filled_) solved.result = choose_again(std::move(solved.result), b, x);
   if (gave_way_)
     weigh(solved, group, k);
   else
     go_on(solved, group.rights[k], group.exponents[k], b, x);
-  if (solved.result.converged() || !automatic_) return solved;
-  return is_filled_ ? leave_filling(solved, group, k) : fill_up(std::move(solved), group, k);
+  if (!solved.result.converged() && automatic_)
+    solved = is_filled_ ? leave_filling(solved, group, k) : fill_up(std::move(solved), group, k);
+  accept_rounding(solved, group, k);
+  return solved.result.converged() || !first ? solved
+                                             : go_back(*first, first_way, solved, group, k);
+}
+
+template <class T>
+bool SparseSystem<T>::is_near(Solved<T> const& solved) const {
+  return rounding_limit_.is_reached(solved.result, solved.left, system_.rounding());
+}
+
+template <class T>
+void SparseSystem<T>::accept_rounding(Solved<T>& solved, Group<T>& group, std::size_t k) {
+  if (!is_near(solved) || !gives_what_is_left(solved, group, k)) return;
+  solved.result.outcome = Outcome::converged;
+  fallbacks_.push_back(told_of(solved.left));
+}
+
+/// To what `auto` began by, if that is solution enough; else what is there stays.
+template <class T>
+Solved<T> SparseSystem<T>::go_back(Solved<T> first, Way const& first_way, Solved<T> const& last,
+                                   Group<T>& group, std::size_t k) {
+  auto const last_way = way();
+  take(first_way);
+  auto const told = static_cast<std::ptrdiff_t>(fallbacks_.size());
+  accept_rounding(first, group, k);
+  if (!first.result.converged()) {
+    take(last_way);
+    return last;
+  }
+  fallbacks_.insert(fallbacks_.begin() + told,
+                    fmt::format("method: {} gave way to {} ({})", last_way.name, first_way.name,
+                                last.result.advice));
+  return first;
+}
+
+/// Whether x leaves nothing but what products with A have, as they have what rounding leaves.
+template <class T>
+bool SparseSystem<T>::gives_what_is_left(Solved<T> const& solved, Group<T>& group, std::size_t k) {
+  auto const left = system_.left_over(solved.x, group.rights[k]);
+  copy_async(group.b_of(k), std::span<T const>(left), stream_);
+  zero_async(group.x_of(k), stream_);
+  auto options = options_;
+  options.tolerance = most_not_given;
+  return solve_by(method_, std::as_const(group).b_of(k), group.x_of(k), options).converged();
 }
 
 /// The residual is small where all equations count alike, but not yet as they were given.
@@ -373,8 +427,10 @@ template <class T>
 void SparseSystem<T>::go_on(Solved<T>& solved, std::span<T const> right, int exponent,
                             std::span<T const> b, std::span<T> x) {
   auto& [result, best, left] = solved;
-  // Of the factors' x the sums in float64 tell more than those of iterations in T, which end there.
-  if (is_filled_ && left.scaled_relative <= options_.tolerance) result.outcome = Outcome::converged;
+  // The sums in float64 tell more of x than those in T, by which iterations end, and of factors all.
+  if ((is_filled_ || result.outcome == Outcome::stagnated) &&
+      left.scaled_relative <= options_.tolerance)
+    result.outcome = Outcome::converged;
   if (!result.converged() || left.relative <= options_.tolerance) return;
   Residual last = left;
   for (int again = 0; again < 4 && left.relative > options_.tolerance; ++again) {
@@ -412,19 +468,11 @@ void SparseSystem<T>::go_on(Solved<T>& solved, std::span<T const> right, int exp
 
 template <class T>
 Group<T> SparseSystem<T>::begin_group(std::int64_t first) {
-  Group<T> group{.first = first};
-  auto const n = static_cast<std::size_t>(extents_.rows);
   std::int64_t const most = first == 0 && tries() ? 1 : at_once();
-  auto const count = static_cast<std::size_t>(std::min(most, extents_.columns - first));
-  group.exponents.resize(count);
-  group.b = {stream_, MemorySpace::device, count * n};
-  group.x = {stream_, MemorySpace::device, count * n};
-  for (std::size_t k = 0; k < count; ++k) {
-    group.rights.push_back(
-        system_.scaled_right(right_of(first + static_cast<std::int64_t>(k)), group.exponents[k]));
-    copy_async(group.b.span().subspan(k * n, n), std::span<T const>(group.rights[k]), stream_);
-  }
-  return group;
+  std::vector<std::span<double const>> rights;
+  for (std::int64_t k = first; k < std::min(first + most, extents_.columns); ++k)
+    rights.push_back(right_of(k));
+  return linear_system::begin_group(stream_, system_, rights, first);
 }
 
 /// What becomes of a column of a group, in the units that were given.

@@ -27,6 +27,7 @@
 #include "simulations/linear_system_parameters.hpp"
 #include "simulations/linear_system_report.hpp"
 #include "simulations/linear_system_right.hpp"
+#include "simulations/linear_system_rounding.hpp"
 
 namespace gridstride::linear_system {
 
@@ -105,6 +106,7 @@ class StencilSystem final : public OneShot {
   Stencil stencil_;
   Extents extents_;
   krylov::Options options_;
+  RoundingLimit rounding_limit_;
   Method method_;
   Buffer<double> right_;
   std::shared_ptr<lattice::Matrix<T> const> a_;
@@ -123,6 +125,7 @@ StencilSystem<T>::StencilSystem(config::RunConfig const& run, Stream const& stre
       stencil_(*stencil_of(parameters_of(run))),
       extents_(extents_of(run, inputs)),
       options_(options_of(run)),
+      rounding_limit_(run),
       method_(method_without_rows(run)),
       right_(stream_, MemorySpace::device, static_cast<std::size_t>(extents_.size())),
       x_(stream_, MemorySpace::device, right_.size()),
@@ -207,7 +210,8 @@ Residual StencilSystem<T>::measure(Buffer<double> const& b, std::span<double con
   return found;
 }
 
-/// x' from 0. Where products in T have made a residual look small that is not, it goes on from there.
+/// x' from 0. Where products in T have made a residual look small that is not, it goes on from there; one
+/// that they have made look large is as small as it is.
 template <class T>
 Residual StencilSystem<T>::solve(Buffer<double> const& b, Buffer<T>& x, int exponent,
                                  krylov::Result& result) {
@@ -229,6 +233,8 @@ Residual StencilSystem<T>::solve(Buffer<double> const& b, Buffer<T>& x, int expo
     result = std::move(next);
     left = measured();
   }
+  if (result.outcome == krylov::Outcome::stagnated && left.relative <= options_.tolerance)
+    result.outcome = krylov::Outcome::converged;
   if (result.converged() && left.relative > options_.tolerance) {
     result.outcome = krylov::Outcome::stagnated;
     result.advice = fmt::format(
@@ -293,6 +299,11 @@ void StencilSystem<T>::solve_column(std::int64_t column) {
     left = solve(b, x, exponent, result);
   });
   times_.measure("check", [&] { give_solution(column, b, x, exponent, left); });
+  constexpr int longest_row = 27;
+  if (rounding_limit_.is_reached(result, left, roundings<T>(longest_row))) {
+    result.outcome = krylov::Outcome::converged;
+    fallbacks_.push_back(report_.label(column) + told_of(left));
+  }
   report_.add(column, name_of(method_), result, left);
 }
 
