@@ -122,6 +122,7 @@ struct IntervalEstimate {
   double value = 0;
   double error = 0;          ///< estimate of |value − integral|
   bool at_rounding = false;  ///< the error is that of rounding: halving does not reduce it
+  bool is_blind = false;     ///< K and G differ as for no smooth integrand
 };
 
 /// How far the watches are from the polynomial through the nodes, both together. A watch that is no
@@ -171,15 +172,18 @@ GRIDSTRIDE_HOST_DEVICE inline IntervalEstimate kronrod_estimate(Real const* samp
 
   double const missed = missed_by_watches<points>(samples);
   double error = ::fabs(kronrod - gauss);
+  bool is_blind = false;
   if (deviation > 0) {
     double const ratio = 200 * ::fmax(error, 0.1 * missed) / deviation;
+    is_blind = !(ratio < 0.01);
     error = ratio < 1 ? deviation * ratio * ::sqrt(ratio) : deviation;
   }
   error = ::fmax(error, Rule::gap * missed);
   double const rounding = 50 * rounding_of<Real>() * absolute;
   bool const at_rounding = error <= rounding;
   double const half_width = 0.5 * upper - 0.5 * lower;
-  return {kronrod * half_width, (at_rounding ? rounding : error) * ::fabs(half_width), at_rounding};
+  return {kronrod * half_width, (at_rounding ? rounding : error) * ::fabs(half_width), at_rounding,
+          is_blind && !at_rounding};
 }
 
 }  // namespace gridstride::quadrature

@@ -10,8 +10,8 @@ namespace gridstride::quadrature {
 
 /// One interval of one integral.
 struct Leaf {
-  enum State : int {
-    fresh,    ///< not yet evaluated
+  enum State : signed char {
+    fresh,    ///< not yet evaluated: the value is that of the interval that it is a half of
     open,     ///< may be halved
     closed,   ///< is too narrow to be halved
     rounded,  ///< its error is that of rounding: halving does not reduce it
@@ -20,13 +20,44 @@ struct Leaf {
   double value, error;
   int integral;
   State state;
+  unsigned char halvings = 0;  ///< that `decline` is of
+  short decline = 0;           ///< see below
 };
+static_assert(sizeof(Leaf) == 40);
 
 /// The left (0) or right (1) half of a leaf.
 GRIDSTRIDE_HOST_DEVICE inline Leaf half_of(Leaf const& leaf, int side) {
   double const middle = 0.5 * leaf.lower + 0.5 * leaf.upper;
-  return side == 0 ? Leaf{leaf.lower, middle, 0, 0, leaf.integral, Leaf::fresh}
-                   : Leaf{middle, leaf.upper, 0, 0, leaf.integral, Leaf::fresh};
+  Leaf half = leaf;
+  (side == 0 ? half.upper : half.lower) = middle;
+  half.error = 0;
+  half.state = Leaf::fresh;
+  return half;
+}
+
+/// How values decline from an interval to its half, and so on to the half of that: by 2^−q, where q is
+/// 1 where the integrand is smooth, and 1 − p beside a singularity like d^(−p) with the distance d.
+/// `Leaf::decline` is the mean of q, in these units, of 24 halvings in the end, since a singularity that
+/// lies between two nodes makes values leap about.
+inline constexpr double declines_of_one = 8192;
+
+/// Takes in the value of a leaf that has that of the interval before it.
+GRIDSTRIDE_HOST_DEVICE inline void take_decline(Leaf& leaf, double value) {
+  if (leaf.value == 0) return;
+  constexpr double most = 2;
+  double const ratio = value / leaf.value;
+  double const q = ratio > 0 ? ::fmin(::fmax(-::log2(ratio), -most), most) : most;
+  if (leaf.halvings < 24) ++leaf.halvings;
+  leaf.decline = static_cast<short>(
+      ::rint(leaf.decline + (q * declines_of_one - leaf.decline) / leaf.halvings));
+}
+
+/// What the value lacks if those to come go on to decline so, in parts of it. ∫ d^(−p) is 1/q for d to
+/// 1, of which the rules have seen 7 and 7.7 as p comes to 1, and less of singularities inside: of
+/// 20,000 places and both sides half had more than 4.5. Taken is 4.
+GRIDSTRIDE_HOST_DEVICE inline double unseen_of(Leaf const& leaf) {
+  double const seen = 4 * ::fmax(leaf.decline / declines_of_one, 1e-3);
+  return leaf.halvings > 0 && seen < 1 ? 1 / seen - 1 : 0;
 }
 
 /// Whether the nodes of half the interval would no longer be different numbers from its ends. The
@@ -36,11 +67,14 @@ GRIDSTRIDE_HOST_DEVICE inline bool is_narrow(Leaf const& leaf, double epsilon) {
   return ::fabs(leaf.upper - leaf.lower) <= 1024 * epsilon * farthest;
 }
 
-/// A leaf with what its samples, of precision `epsilon`, say.
+/// A leaf with what its samples, of precision `epsilon`, say. Where they are of no smooth integrand the
+/// error is no less than what is still to come if values go on to decline as they did.
 GRIDSTRIDE_HOST_DEVICE inline Leaf evaluated(Leaf leaf, IntervalEstimate const& estimate,
                                              double epsilon) {
+  take_decline(leaf, estimate.value);
   leaf.value = estimate.value;
   leaf.error = estimate.error;
+  if (estimate.is_blind) leaf.error = ::fmax(leaf.error, unseen_of(leaf) * ::fabs(estimate.value));
   leaf.state = estimate.at_rounding       ? Leaf::rounded
                : is_narrow(leaf, epsilon) ? Leaf::closed
                                           : Leaf::open;

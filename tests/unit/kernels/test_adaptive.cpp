@@ -136,6 +136,25 @@ TEST(Subdivision, EndsWhereNothingCanBeHalved) {
   EXPECT_FALSE(is_narrow({0, 0x1p-900, 0, 0, 0, Leaf::open}, 0x1p-52));
 }
 
+/// Of x^(−p) half the interval has 2^(p−1) of its integral.
+TEST(Subdivision, KnowsHowValuesDecline) {
+  Leaf leaf{0, 1, 0, 0, 0, Leaf::fresh};
+  auto const blind = [](double value) { return IntervalEstimate{value, 0.1, false, true}; };
+  leaf = evaluated(leaf, blind(1), 0x1p-52);
+  EXPECT_EQ(leaf.error, 0.1);  // nothing came before
+  for (int halvings = 1; halvings <= 100; ++halvings) {
+    leaf = evaluated(half_of(leaf, 0), blind(std::exp2(-0.01 * halvings)), 0x1p-52);
+    EXPECT_NEAR(leaf.error, 24 * leaf.value, 0.2 * leaf.value);
+    EXPECT_EQ(leaf.state, Leaf::open);
+  }
+  Leaf const seen = evaluated(half_of(leaf, 0), {leaf.value, 0.1, false, false}, 0x1p-52);
+  EXPECT_EQ(seen.error, 0.1);
+  // Smooth ones are halved with their interval.
+  for (int halvings = 1; halvings <= 100; ++halvings)
+    leaf = evaluated(half_of(leaf, 1), blind(0.5 * leaf.value), 0x1p-52);
+  EXPECT_EQ(leaf.error, 0.1);
+}
+
 TEST(DoubleExponentialRule, WeightsAreTheSlopeOfTheNodes) {
   for (Interval const interval : {Interval{-1, 3}, Interval{2, infinity}, Interval{-infinity, 2},
                                   Interval{-infinity, infinity}}) {
@@ -278,6 +297,27 @@ TEST(Adaptive, JumpsAndKinksAreNotMissed) {
     EXPECT_LE(std::abs(jumps[i].value - (1 - k[i])), 1e-9) << k[i];
     EXPECT_LE(std::abs(kinks[i].value - (k[i] * k[i] + (1 - k[i]) * (1 - k[i])) / 2), 1e-9) << k[i];
   }
+}
+
+/// What nodes see of d^(−p) is little of what there is as p comes to 1: 37 of 1000 at p = 0.999, whose
+/// difference to the Gauss rule is a quarter of that.
+TEST(Adaptive, ErrorsOfSingularitiesAreNoLessThanTheyAre) {
+  for (double const p : {0.5, 0.8, 0.9, 0.95, 0.99, 0.999})
+    for (double const tolerance : {0.3, 0.1, 0.01, 1e-3, 1e-4})
+      for (int const points : {15, 21})
+        for (auto const& [formula, exact] :
+             {std::pair<std::string, double>("x^(-{})", 1 / (1 - p)),
+              {"(1-x)^(-{})", 1 / (1 - p)},
+              {"abs(x-0.25)^(-{})", (std::pow(0.25, 1 - p) + std::pow(0.75, 1 - p)) / (1 - p)}}) {
+          std::string text = formula;
+          text.replace(text.find("{}"), 2, std::to_string(p));
+          SCOPED_TRACE(text + " to " + std::to_string(tolerance));
+          auto const found =
+              one(text, {0, 1}, GaussKronrodOptions{.points = points, .tolerance = {tolerance, 0}});
+          if (found.outcome == Outcome::non_finite) continue;
+          EXPECT_LE(std::abs(found.value - exact), found.error);
+          EXPECT_EQ(found.outcome == Outcome::reached, found.error <= tolerance * found.value);
+        }
 }
 
 TEST(Adaptive, AnEmptyIntervalIsZero) {
