@@ -301,7 +301,7 @@ std::string Integration<T>::not_reached_text() const {
   Estimate const& first =
       *std::ranges::find(solution_.estimates, Outcome::not_reached, &Estimate::outcome);
   std::string const which = which_text(Outcome::not_reached);
-  if (first.value == 0 && std::isinf(first.error))
+  if (first.value == 0 && std::isinf(first.error) && first.rounding == 0)
     return fmt::format(
         "integration: nothing is known of the integral ({}all {} samples by {} are 0; what lies "
         "between them, such as a narrow peak, would be missing)",

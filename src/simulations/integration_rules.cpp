@@ -206,15 +206,20 @@ class Rounds {
   Rounds(int order, double growth) : growth_(growth), smooth_(std::pow(growth, -order)) {}
 
   /// What the estimates alone say may be an accident: they are no less than what the changes from
-  /// round to round let expect. What was no number in an earlier round remains so.
+  /// round to round let expect. What was no number in an earlier round remains so. Where ∫|f| has no
+  /// end, values are what samples leave that cancel, and any.
   void compare(Solution& solution) {
     changes_.resize(before_.estimates.size());
+    growths_.resize(before_.estimates.size());
     for (std::size_t i = 0; i < before_.estimates.size(); ++i) {
       Estimate& now = solution.estimates[i];
       Estimate const& then = before_.estimates[i];
       changes_[i].insert(changes_[i].begin(), now.value - then.value);
       if (changes_[i].size() > 3) changes_[i].pop_back();
       now.error = std::max(now.error, error_after(changes_[i]));
+      double const growth = now.rounding - then.rounding;
+      if (is_endless(growth, std::exchange(growths_[i], growth), now.rounding))
+        now.error = std::numeric_limits<double>::infinity();
       now.evaluations += then.evaluations;
       if (then.outcome == Outcome::non_finite) now.outcome = then.outcome;
     }
@@ -251,10 +256,17 @@ class Rounds {
     return ratio > smooth_ / 2 && ratio < 2 * smooth_;
   }
 
+  /// Whether ∫|f|, of which roundings are a part, grows by as much each time: by what a factor of the
+  /// distance to a pole adds. Of d^(−p) it is `growth_`^(p − 1) as much as the time before.
+  static bool is_endless(double growth, double before, double size) {
+    return before > 0 && growth >= 0.95 * before && growth > 1e-3 * size;
+  }
+
   int count_ = 0;
   double growth_, smooth_;
   Solution before_;
   std::vector<std::vector<double>> changes_;  ///< of each integral, up to three, the last one first
+  std::vector<double> growths_;               ///< of roundings, the last one of each integral
 };
 
 /// The points along an axis of the round after one with `points`: the next of the row that `growth`

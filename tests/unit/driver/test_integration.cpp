@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <stdexcept>
 #include <string>
@@ -284,6 +285,31 @@ TEST(Integration, FixedRulesAreNotContentWithAnAccident) {
                         cpu)
                   .value,
               8.46593, 1e-2);
+}
+
+/// Samples on both sides of a pole cancel, and leave 0 of what has no value.
+TEST(Integration, FixedRulesAreNotContentWithPoles) {
+  auto const yaml = [](std::string const& precision, std::string const& integrand,
+                       std::string const& more) {
+    return "simulation: integration\nprecision: " + precision + "\nparameters: {integrand: \"" +
+           integrand + "\", " + more + "}\n";
+  };
+  for (auto const& [precision, rule, goal] :
+       {std::array<std::string, 3>{"float32", "midpoint", "relative: 1e-2"},
+        {"float64", "gauss_legendre", "absolute: 1e-2"}}) {
+    std::string const more =
+        "rule: " + rule + ", tolerance: {" + goal + "}, variables: {x: [-1, 1]}";
+    for (std::string const integrand : {"1/x", "1/x^3"})
+      EXPECT_NE(integrate(yaml(precision, integrand, more), cpu)
+                    .shortfall.find("with an estimated error of inf"),
+                std::string::npos)
+          << integrand;
+    for (std::string const integrand : {"x", "sin(1000*x)", "x/abs(x)^1.5"}) {
+      auto const odd = integrate(yaml(precision, integrand, more), cpu);
+      EXPECT_NEAR(odd.value, 0, 1e-2) << integrand;
+      EXPECT_EQ(odd.shortfall, "") << integrand;
+    }
+  }
 }
 
 /// A jump is a whole number of samples off, which rounds may agree on. An estimate can be too small
