@@ -15,7 +15,7 @@ namespace gridstride::cli {
 
 namespace {
 
-void print_histogram(io::Histogram const& last) {
+void print_histogram(Histogram const& last) {
   fmt::print("last       {} = {} values in {} bins from {} to {}\n", last.name,
              std::accumulate(last.counts.begin(), last.counts.end(), std::int64_t{0}),
              last.counts.size(), last.edges.front(), last.edges.back());

@@ -20,7 +20,7 @@ class Diagnostic {
   /// what could not be read.
   virtual std::vector<std::string> gives() const = 0;
   /// Whether it is found of fields of which several processes have parts, and nobody the whole.
-  virtual bool is_found_by_parts() const { return false; }
+  virtual bool is_found_by_parts(RunOptions const&) const { return false; }
 };
 
 /// A kind of diagnostics, as files know it. The driver has a table of them.

@@ -36,15 +36,6 @@ auto with_values(Field const& field, Body const& body) {
                                                : body(values_of<double>(field));
 }
 
-/// What one kind or another looks at in all fields.
-std::vector<Field> numbers_of_all(config::RunOptions const& run, std::span<Field const> fields) {
-  std::vector<Field> all;
-  for (Field const& field : fields)
-    for (auto& [number, component] : numbers_of(run.fields, field))
-      all.push_back(std::move(number));
-  return all;
-}
-
 std::vector<std::string> names_of(config::RunOptions const& run, Field const& field) {
   std::vector<std::string> all;
   for (DiagnosticRow const& row : diagnostic_rows())
@@ -68,12 +59,6 @@ std::vector<io::HistogramInfo> histograms_of(config::RunOptions const& run, Fiel
     if (row.histograms)
       for (auto& info : row.histograms(run, field)) all.push_back(std::move(info));
   return all;
-}
-
-/// Whether the run's entries of this kind look at the field.
-bool is_asked(DiagnosticRow const& row, config::RunOptions const& run, Field const& field) {
-  return (row.names && !row.names(run, field).empty()) ||
-         (row.histograms && !row.histograms(run, field).empty());
 }
 
 bool is_asked(config::RunOptions const& run, Field const& field) {
@@ -262,37 +247,10 @@ Measurement Diagnostics::measure(std::span<Field const> fields, Clock const& clo
   return result;
 }
 
-std::vector<NumberLook> looks_of(config::RunOptions const& run, std::span<Field const> fields) {
-  std::vector<NumberLook> looks;
-  for (Field const& number : numbers_of_all(run, fields)) {
-    NumberLook& look = looks.emplace_back(NumberLook{is_asked(run, number)});
-    for (DiagnosticRow const& row : diagnostic_rows())
-      if (row.places != nullptr)
-        for (std::int64_t const place : row.places(run, number)) look.places.push_back(place);
-  }
-  return looks;
-}
-
-std::vector<NamedValue> values_of_parts(config::RunOptions const& run,
-                                        std::span<Field const> fields,
-                                        std::span<FieldMoments const> known) {
-  std::vector<NamedValue> values;
-  for (std::size_t n = 0; Field const& number : numbers_of_all(run, fields)) {
-    FieldMoments const& of_number = known[n++];
-    for (DiagnosticRow const& row : diagnostic_rows()) {
-      if (row.of_parts == nullptr) continue;
-      auto const names = row.names(run, number);
-      auto const found = row.of_parts(run, number, of_number);
-      for (std::size_t i = 0; i < names.size(); ++i) values.push_back({names[i], found[i]});
-    }
-  }
-  return values;
-}
-
 std::vector<std::string> diagnostic_names(config::RunOptions const& run,
                                           std::span<Field const> fields) {
   std::vector<std::string> names;
-  for (Field const& number : numbers_of_all(run, fields))
+  for (Field const& number : numbers_of_all(run.fields, fields))
     for (auto& name : names_of(run, number)) names.push_back(std::move(name));
   for (auto& name : names_of_all(run, fields)) names.push_back(std::move(name));
   return names;
@@ -301,7 +259,7 @@ std::vector<std::string> diagnostic_names(config::RunOptions const& run,
 std::vector<io::HistogramInfo> histogram_infos(config::RunOptions const& run,
                                                std::span<Field const> fields) {
   std::vector<io::HistogramInfo> infos;
-  for (Field const& number : numbers_of_all(run, fields))
+  for (Field const& number : numbers_of_all(run.fields, fields))
     for (auto& info : histograms_of(run, number)) infos.push_back(std::move(info));
   return infos;
 }

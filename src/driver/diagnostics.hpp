@@ -15,12 +15,6 @@
 
 namespace gridstride {
 
-/// What a run's diagnostics found at one moment.
-struct Measurement {
-  std::vector<NamedValue> values;
-  std::vector<io::Histogram> histograms;
-};
-
 /// The kinds of diagnostics, as configs know them.
 std::span<config::DiagnosticKind const> diagnostic_kinds();
 
@@ -81,11 +75,9 @@ class Diagnostics {
 /// What a run asks for of fields that nobody has as a whole, number by number (`numbers_of`).
 std::vector<NumberLook> looks_of(config::RunOptions const& run, std::span<Field const> fields);
 
-/// What it then finds, of what is known of these numbers, with the bits of `Diagnostics`. Of kinds that are found
-/// by parts alone.
-std::vector<NamedValue> values_of_parts(config::RunOptions const& run,
-                                        std::span<Field const> fields,
-                                        std::span<FieldMoments const> known);
+/// What then finds it, with the bits of `Diagnostics`. Of kinds that are found by parts alone.
+std::shared_ptr<PartsFinder> parts_finder(config::RunOptions const& run,
+                                          std::span<Field const> fields);
 
 /// Device memory that a run's diagnostics take beside the fields, as far as it is worth counting.
 std::size_t diagnostics_bytes(config::RunOptions const& run, MemoryForecast const& memory);

@@ -259,7 +259,7 @@ namespace {
 
 /// Of ranks, each looks at its part.
 void require_finite_parts(config::RunConfig const& run, Simulation& simulation) try {
-  simulation.write_parts({});
+  simulation.write_parts({}, false);
 } catch (NotFinite const& found) {
   for (Field const& field : simulation.fields_in_parts())
     if (field.name == found.field) refuse_start(run, field, found.place, found.value);

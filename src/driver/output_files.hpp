@@ -26,8 +26,9 @@ struct Snapshot {
   std::vector<NamedValue> diagnostics = {};  ///< the simulation's own
   std::vector<DeviceNumber> numbers = {};    ///< the same, still in the device's memory
   std::vector<Table> tables = {};
-  std::vector<Field> quantities = {};      ///< which diagnostics alone look at
-  std::vector<FieldMoments> moments = {};  ///< of fields without data, where they are asked for
+  std::vector<Field> quantities = {};  ///< which diagnostics alone look at
+  /// Of a run whose processes each have parts of the fields: what its diagnostics found.
+  std::optional<Measurement> measured = {};
 };
 
 /// The files of one run, written one snapshot at a time in each of its formats.

@@ -48,11 +48,12 @@ OutputPipeline::OutputPipeline(config::RunConfig const& run, Stream const& strea
       files_(files),
       compute_(stream),
       way_(stream.device(), use_of_slabs(run, files, first.fields)),
-      diagnostics_(run, with_data(first.fields), way_.copies, first.quantities),
       room_(room),
       aside_(compute_, MemorySpace::device, room.bytes),
       numbers_(compute_, MemorySpace::device, first.numbers.size()),
       ready_(stream.device()) {
+  if (!first.measured)
+    diagnostics_.emplace(run, with_data(first.fields), way_.copies, first.quantities);
   if (room.stays)
     way_of_host_.emplace(Device::open(Backend::cpu), use_of_slabs(run, files, first.fields));
   thread_ = std::thread([this, share = host_share()] {
@@ -195,9 +196,9 @@ void OutputPipeline::work() {
 void OutputPipeline::write_snapshot(Job& job) {
   Snapshot& snapshot = job.snapshot;
   auto const measured =
-      snapshot.moments.empty()
-          ? diagnostics_.measure(with_data(snapshot.fields), snapshot.clock, snapshot.quantities)
-          : Measurement{values_of_parts(run_, snapshot.fields, snapshot.moments), {}};
+      snapshot.measured
+          ? *snapshot.measured
+          : diagnostics_->measure(with_data(snapshot.fields), snapshot.clock, snapshot.quantities);
   read_numbers(snapshot);
   if (job.aside || job.stays || !files_.has_fields()) release(arrays_in_use_);
   auto& [copies, slabs] = way_of(job);

@@ -91,8 +91,8 @@ class OutputPipeline {
   OutputFiles& files_;
   Stream compute_;
   Way way_;
-  std::optional<Way> way_of_host_;  // of what stays there
-  Diagnostics diagnostics_;
+  std::optional<Way> way_of_host_;          // of what stays there
+  std::optional<Diagnostics> diagnostics_;  // none where what they find comes with snapshots
   OutputRoom room_;
   io::Removal removal_;  // of checkpoints
   Buffer<std::byte> aside_;

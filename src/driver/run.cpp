@@ -123,8 +123,12 @@ void Run::end_phase(std::string const& name) {
 
 Snapshot Run::snapshot() const {
   if (simulation_->has_parts())
-    return {simulation_->clock(), simulation_->fields_in_parts(), simulation_->diagnostics(),
-            simulation_->measure(), simulation_->tables()};
+    return {.clock = simulation_->clock(),
+            .fields = simulation_->fields_in_parts(),
+            .diagnostics = simulation_->diagnostics(),
+            .numbers = simulation_->measure(),
+            .tables = simulation_->tables(),
+            .measured = Measurement{}};
   return {simulation_->clock(),   simulation_->fields(), simulation_->diagnostics(),
           simulation_->measure(), simulation_->tables(), simulation_->quantities()};
 }
@@ -210,8 +214,8 @@ void Run::begin_files(Device const& device, Forecast const& expected) {
 void Run::submit(Snapshot snapshot) {
   if (simulation_->has_parts()) {
     pipeline_->drain();
-    snapshot.moments =
-        simulation_->write_parts(files_->begin_snapshot(snapshot.clock, snapshot.fields));
+    auto const targets = files_->begin_snapshot(snapshot.clock, snapshot.fields);
+    snapshot.measured = simulation_->write_parts(targets, true).measured;
     snapshot.numbers = simulation_->measure();
   }
   pipeline_->submit(std::move(snapshot));

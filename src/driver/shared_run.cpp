@@ -34,6 +34,7 @@ struct Command {
     advance,
     advance_whole_batches,
     settle,
+    look,
     write,
     save,
     load,
@@ -181,7 +182,8 @@ auto together_or_failed(Work const& work) {
 void share_files(config::RunConfig const& run, Simulation& simulation) {
   if (simulation.has_parts())
     simulation.share_files({lack_of_files(ranks(), OutputPaths(run)), inputs_of(run).open_places,
-                            looks_of(run, simulation.fields_in_parts())});
+                            looks_of(run, simulation.fields_in_parts()),
+                            parts_finder(run, simulation.fields_in_parts())});
 }
 
 /// The signals that came to any rank are rank 0's: all stop at the same step.
@@ -266,9 +268,9 @@ class Shared final : public Simulation {
   std::string shortfall() const override { return simulation_->shortfall(); }
   bool has_parts() const override { return simulation_->has_parts(); }
   std::vector<Field> fields_in_parts() const override { return simulation_->fields_in_parts(); }
-  std::vector<FieldMoments> write_parts(std::vector<FieldTarget> const& targets) override {
-    say(Command::write);
-    return together_or_failed([&] { return simulation_->write_parts(targets); });
+  FoundByParts write_parts(std::vector<FieldTarget> const& targets, bool measured) override {
+    say(measured ? Command::write : Command::look);
+    return together_or_failed([&] { return simulation_->write_parts(targets, measured); });
   }
   void save(CheckpointSink& sink) const override {
     if (!has_parts()) {
@@ -313,10 +315,10 @@ class Shared final : public Simulation {
 void write_parts(Simulation& simulation, Command::Kind kind) {
   try {
     PartsAlone sink;
-    if (kind == Command::write)
-      simulation.write_parts({});
-    else
+    if (kind == Command::save)
       simulation.save(sink);
+    else
+      simulation.write_parts({}, kind == Command::write);
   } catch (FailedTogether const&) {  // the first rank tells it
   }
 }
@@ -336,10 +338,10 @@ void serve_run(config::RunConfig const& run, Stream const& stream) {
       make_steps(*simulation, command, watch);
     } else if (command.kind == Command::settle) {
       simulation->fields();
-    } else if (command.kind == Command::write || command.kind == Command::save) {
-      write_parts(*simulation, command.kind);
-    } else {
+    } else if (command.kind == Command::load) {
       simulation->load(ToldSource());
+    } else {
+      write_parts(*simulation, command.kind);
     }
   }
 }

@@ -8,6 +8,7 @@
 #include "core/named_value.hpp"
 #include "core/precision.hpp"
 #include "grid/grid.hpp"
+#include "grid/histogram.hpp"
 #include "grid/table.hpp"
 
 namespace gridstride::io {
@@ -54,14 +55,6 @@ struct HistogramInfo {
   std::int64_t bins = 0;
 
   bool operator==(HistogramInfo const&) const = default;
-};
-
-/// The same at one step: counts[b] values lie in [edges[b], edges[b + 1]); the last bin holds its
-/// upper edge too.
-struct Histogram {
-  std::string name;
-  std::vector<std::int64_t> counts;
-  std::vector<double> edges;  ///< one more than bins
 };
 
 /// Where a result comes from.

@@ -24,12 +24,11 @@ void RankArrays<T>::look_at(Source const& source, Owners owners, Use const& use)
   std::vector<Mixed> alone, mixed;
   for (std::size_t number = 0; number < source.count; ++number) {
     std::size_t const together = source.together(number);
-    std::int64_t const points = slab_points(together);
-    for (std::int64_t first = 0; first < size(); first += points) {
-      std::int64_t const last = std::min(first + points, size());
+    auto const cuts = cuts_of(source, together);
+    for (std::size_t slab = 0; slab + 1 < cuts.size(); ++slab) {
+      std::int64_t const first = cuts[slab], last = cuts[slab + 1];
       auto parts = parts_of(first, last);
-      std::size_t const turn = static_cast<std::size_t>(first / points) + number;
-      int const owner = owners == Owners::first ? 0 : parts[turn % parts.size()];
+      int const owner = owners == Owners::first ? 0 : parts[(slab + number) % parts.size()];
       if (parts.size() > 1 || parts.front() != owner || plan_.has_strips())
         mixed.push_back({number, together, first, last, std::move(parts), owner});
       else if (owner == ranks_.rank())
@@ -48,9 +47,19 @@ void RankArrays<T>::look_at(Source const& source, Owners owners, Use const& use)
     }
   };
   stream_.synchronize();
-  look_at_own(source, alone, attempt);
+  look_at_alone(source, alone, attempt);
   for (auto const& round : in_rounds(mixed, owners)) look_at_mixed(source, round, attempt);
   if (failure) std::rethrow_exception(failure);
+}
+
+template <class T>
+std::vector<std::int64_t> RankArrays<T>::cuts_of(Source const& source, std::size_t together) const {
+  if (!source.cuts.empty()) return {source.cuts.begin(), source.cuts.end()};
+  std::vector<std::int64_t> cuts;
+  for (std::int64_t first = 0; first < size(); first += slab_points(together))
+    cuts.push_back(first);
+  cuts.push_back(size());
+  return cuts;
 }
 
 /// The ranks that have some of these values.
@@ -96,8 +105,8 @@ std::vector<std::span<T>> one_by_one(std::span<T> all, std::int64_t each) {
 
 /// On the host where they lie.
 template <class T>
-void RankArrays<T>::look_at_own(Source const& source, std::span<Mixed const> slabs,
-                                Use const& use) {
+void RankArrays<T>::look_at_alone(Source const& source, std::span<Mixed const> slabs,
+                                  Use const& use) {
   bool const is_there = stream_.backend() == Backend::cpu && source.make == nullptr;
   auto const count = std::ssize(slabs);
   std::int64_t const before = plan_.owned_by(ranks_.rank()).lower * plan_.shape.plane_values();
@@ -142,6 +151,26 @@ void RankArrays<T>::look_at_own(Source const& source, std::span<Mixed const> sla
     stages.push_back({"copy out", StageKind::queued, copy_out});
   stages.push_back({"write", StageKind::host, look});
   pipeline.run(count, stages);
+}
+
+/// Of strips what lies in a slab comes together.
+template <class T>
+void RankArrays<T>::look_at_own(Together const& own,
+                                std::function<void(Together const&)> const& use) {
+  if (!plan_.has_strips()) return use(own);
+  auto const cuts = cuts_of({}, own.size());
+  for (std::size_t slab = 0; slab + 1 < cuts.size(); ++slab) {
+    Mixed const some{0, own.size(), cuts[slab], cuts[slab + 1], {}, ranks_.rank()};
+    std::int64_t const values = values_of_rank(some, ranks_.rank());
+    if (values == 0) continue;
+    auto const packed = room(sent_, values);
+    T* end = packed.data();
+    for (auto const& array : own)
+      end = move_own(const_cast<T*>(array.data()), boxes_of_rank(some, ranks_.rank()), end, false);
+    stream_.synchronize();
+    auto const arrays = one_by_one(packed, values / std::ssize(own));
+    use({arrays.begin(), arrays.end()});
+  }
 }
 
 /// What this rank has of a slab comes together.

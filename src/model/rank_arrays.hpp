@@ -53,11 +53,15 @@ class RankArrays {
     look_at({own.size(), own, nullptr}, owners, use);
   }
   /// The same of arrays that are not there but made, some points of a rank's own at a time, in the host's
-  /// memory. Slabs of one rank's values come one after the other.
+  /// memory. Slabs of one rank's values come one after the other. Where `cuts` are given, slabs lie between
+  /// neighbouring ones of these, `slab_points(1)` at most.
   using Make = std::function<void(std::size_t array, PointBox const& points, T* values)>;
-  void look_at_made(std::size_t arrays, Make const& make, Owners owners, Use const& use) {
-    look_at({arrays, {}, &make}, owners, use);
+  void look_at_made(std::size_t arrays, Make const& make, Owners owners, Use const& use,
+                    std::span<std::int64_t const> cuts = {}) {
+    look_at({arrays, {}, &make, cuts}, owners, use);
   }
+  /// Has the values of some arrays at this rank's own points used, some after the other, by this rank alone.
+  void look_at_own(Together const& own, std::function<void(Together const&)> const& use);
 
   /// The other way round: `get`, of the first rank alone, has slabs of arrays filled one after the
   /// other, and ranks get what is theirs. All call it. What `get` throws comes on the first one at once.
@@ -74,6 +78,7 @@ class RankArrays {
     std::size_t count;
     std::span<Together const> own;
     Make const* make;
+    std::span<std::int64_t const> cuts = {};
 
     std::size_t together(std::size_t number) const {
       return make != nullptr ? 1 : own[number].size();
@@ -92,11 +97,12 @@ class RankArrays {
     }
   };
 
+  std::vector<std::int64_t> cuts_of(Source const& source, std::size_t together) const;
   std::vector<int> parts_of(std::int64_t first, std::int64_t last) const;
   std::vector<PointBox> boxes_of_rank(Mixed const& slab, int rank) const;
   std::int64_t values_of_rank(Mixed const& slab, int rank) const;
   void look_at(Source const& source, Owners owners, Use const& use);
-  void look_at_own(Source const& source, std::span<Mixed const> slabs, Use const& use);
+  void look_at_alone(Source const& source, std::span<Mixed const> slabs, Use const& use);
   std::vector<std::vector<Mixed>> in_rounds(std::vector<Mixed> const& all, Owners owners) const;
   void look_at_mixed(Source const& source, std::span<Mixed const> round, Use const& use);
   void make(Source const& source, Mixed const& slab, T* packed);

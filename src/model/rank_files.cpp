@@ -43,7 +43,7 @@ bool is_written_in_parts(config::RunConfig const& run, Backend backend) {
   });
   auto const variant = run.kernels.find("reduce");
   bool const goes_by_parts = std::ranges::all_of(
-      run.diagnostics, [](auto const& entry) { return entry.options->is_found_by_parts(); });
+      run.diagnostics, [&](auto const& entry) { return entry.options->is_found_by_parts(run); });
   bool const finds_moments =
       variant == run.kernels.end() || variant->second == "auto" || variant->second == "threads";
   bool const is_found_so = backend == Backend::cpu
@@ -62,6 +62,8 @@ std::size_t file_slabs_bytes(Backend backend, std::size_t field_bytes) {
 template <class T>
 RankFiles<T>::RankFiles(Stream const& stream, SweepPlan const& plan, Ranks& ranks, OwnFiles files)
     : ranks_(ranks),
+      stream_(stream),
+      plan_(plan),
       arrays_(stream, plan, ranks),
       grid_(whole_grid(plan)),
       files_(std::move(files)) {}
@@ -95,9 +97,8 @@ std::vector<T> lengths_of(std::span<T const> vectors, std::size_t components) {
 }  // namespace
 
 template <class T>
-std::vector<FieldMoments> RankFiles<T>::write(std::span<std::span<T const> const> own,
-                                              Names const& names, std::vector<Written> targets,
-                                              bool wants_moments) {
+FoundByParts RankFiles<T>::write(std::span<std::span<T const> const> own, Names const& names,
+                                 std::vector<Written> targets, bool measured) {
   names_ = names;
   own_.clear();
   for (OwnField const& field : names_.fields) {
@@ -114,17 +115,21 @@ std::vector<FieldMoments> RankFiles<T>::write(std::span<std::span<T const> const
       lack = places.lacking();
       if (lack.empty())
         fail_together(ranks_, [&] {
-          places.during([&] { put(places.written(), RankArrays<T>::Owners::all, wants_moments); });
+          places.during([&] { put(places.written(), RankArrays<T>::Owners::all, measured); });
         });
     }
     if (!lack.empty())
-      fail_together(ranks_, [&] { put(targets, RankArrays<T>::Owners::first, wants_moments); });
+      fail_together(ranks_, [&] { put(targets, RankArrays<T>::Owners::first, measured); });
     if (!lack.empty()) way_ = fmt::format("the first rank ({})", lack);
     refuse_faults();
   } catch (std::exception const&) {
     throw FailedTogether(std::current_exception());
   }
-  return wants_moments ? moments_of() : std::vector<FieldMoments>();
+  FoundByParts found;
+  if (!measured) return found;
+  found.moments = moments_of();
+  if (files_.finder) find(found);
+  return found;
 }
 
 template <class T>
@@ -333,6 +338,43 @@ void RankFiles<T>::scale(std::vector<FieldMoments>& found) {
       rest = rest.subspan(blocks);
     }
   }
+}
+
+/// What diagnostics find then.
+template <class T>
+void RankFiles<T>::find(FoundByParts& found) try {
+  std::vector<typename OwnParts<T>::Extremes> extremes(numbers());
+  for (std::size_t number = 0; number < found.moments.size(); ++number)
+    extremes[number] = {static_cast<T>(found.moments[number].minimum),
+                        static_cast<T>(found.moments[number].maximum)};
+  ranks_.broadcast(std::as_writable_bytes(std::span(extremes)));
+  OwnParts<T> const parts{
+      .stream = stream_,
+      .plan = plan_,
+      .ranks = ranks_,
+      .clock = names_.clock,
+      .fields = names_.fields,
+      .values = own_,
+      .extremes = extremes,
+      .for_own = [this](std::size_t number, auto const& use) { for_own(number, use); }};
+  files_.finder->find(parts, found);
+} catch (NumericalError const&) {
+  throw FailedTogether(std::current_exception());
+}
+
+template <class T>
+void RankFiles<T>::for_own(std::size_t number, typename OwnParts<T>::Use const& use) {
+  std::size_t field = 0;
+  while (first_number(field + 1) <= number) ++field;
+  Together const& arrays = own_[field];
+  std::size_t const component = number - first_number(field);
+  if (component < arrays.size())
+    return arrays_.look_at_own({arrays[component]}, [&](auto const& some) { use(some.front()); });
+  arrays_.look_at_own(arrays, [&](auto const& some) {
+    for_vectors<T>({field, 0, some}, [&](std::int64_t, std::span<T const> vectors) {
+      use(lengths_of(vectors, some.size()));
+    });
+  });
 }
 
 template class RankFiles<float>;

@@ -13,18 +13,12 @@
 #include "core/ranks.hpp"
 #include "core/stream.hpp"
 #include "kernels/reduce/reduce.hpp"
+#include "model/own_parts.hpp"
 #include "model/rank_arrays.hpp"
 #include "model/simulation.hpp"
 #include "model/sweep_plan.hpp"
 
 namespace gridstride {
-
-/// A field of which ranks have parts: an array, or one for each component of a vector.
-struct OwnField {
-  std::string name;
-  std::vector<std::string> numbers;  ///< what messages call what is in these
-  std::string magnitude = {};        ///< and the lengths of vectors; empty: nobody asks for them
-};
 
 OwnField own_field(config::FieldInfo const& field);
 
@@ -46,7 +40,7 @@ class NotFinite final : public NumericalError {
 
 /// Whether nothing but files looks at the whole of a run's fields, which ranks share: fields are written
 /// at all points, and go through time themselves or, on the host, follow from those that do; vectors on the
-/// host alone. Their norms are found by parts there, nothing else is. With GPUs only where ranks are on several machines: on one, steps go on
+/// host alone. Diagnostics are found by parts there, of kinds that can be. With GPUs only where ranks are on several machines: on one, steps go on
 /// while the first rank writes what it has gathered.
 bool is_written_in_parts(config::RunConfig const& run, Backend backend);
 
@@ -72,10 +66,10 @@ class RankFiles {
     Clock clock;
   };
   /// All ranks call it, with their planes of all arrays; the first one with the places that fields go to,
-  /// by number. Where wanted, it returns there what is known of each; of a vector of each component, and of
-  /// its length where that is asked for. Throws `FailedTogether` on all ranks.
-  std::vector<FieldMoments> write(std::span<std::span<T const> const> own, Names const& names,
-                                  std::vector<Written> targets, bool wants_moments);
+  /// by number. Where they are `measured`, it returns there what is found; the moments of lengths where these
+  /// are asked for. Throws `FailedTogether` on all ranks.
+  FoundByParts write(std::span<std::span<T const> const> own, Names const& names,
+                     std::vector<Written> targets, bool measured);
 
   /// Who writes.
   std::string const& way() const { return way_; }
@@ -123,9 +117,13 @@ class RankFiles {
   void refuse_faults();
   std::vector<FieldMoments> moments_of();
   std::vector<std::vector<Moments>> blocks_of_all();
+  void find(FoundByParts& found);
+  void for_own(std::size_t number, typename OwnParts<T>::Use const& use);
   void scale(std::vector<FieldMoments>& found);
 
   Ranks& ranks_;
+  Stream stream_;
+  SweepPlan plan_;
   RankArrays<T> arrays_;
   Grid grid_;
   OwnFiles files_;

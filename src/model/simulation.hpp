@@ -20,6 +20,7 @@
 #include "core/stream.hpp"
 #include "grid/checkpoint.hpp"
 #include "grid/grid.hpp"
+#include "grid/histogram.hpp"
 #include "grid/table.hpp"
 
 namespace gridstride {
@@ -53,6 +54,31 @@ struct FieldMoments {
   std::vector<double> at = {};
 };
 
+/// What a run's diagnostics found at one moment.
+struct Measurement {
+  std::vector<NamedValue> values;
+  std::vector<Histogram> histograms;
+};
+
+/// What ranks find of fields that nobody has as a whole.
+struct FoundByParts {
+  std::vector<FieldMoments> moments =
+      {};  ///< number by number; of a vector its components, then its length
+  Measurement measured = {};
+};
+
+template <class T>
+struct OwnParts;
+
+/// Finds what a run's diagnostics ask for of fields of which each rank has a part. All ranks call it at
+/// once; the first one then has what is found. Throws `NumericalError` on all of them.
+class PartsFinder {
+ public:
+  virtual ~PartsFinder() = default;
+  virtual void find(OwnParts<float> const& parts, FoundByParts& found) = 0;
+  virtual void find(OwnParts<double> const& parts, FoundByParts& found) = 0;
+};
+
 /// What is asked of such numbers.
 struct NumberLook {
   bool is_asked_for = false;              ///< anything
@@ -66,6 +92,8 @@ struct OwnFiles {
   OwnPlaces::Open open;
   /// For each field what diagnostics ask of it; of a vector for each component, and then for its length.
   std::vector<NumberLook> looks = {};
+  /// And what finds it; null where there are no diagnostics.
+  std::shared_ptr<PartsFinder> finder = {};
 };
 
 /// How far a computation without time is.
@@ -118,10 +146,12 @@ class Simulation {
   /// All processes call it, once before any of what follows.
   virtual void share_files(OwnFiles) {}
   /// All processes call it, the first one with sinks of the fields, to have them written as they are now.
-  /// Returns, on the first one, what the run's diagnostics ask for of each, of a vector of its components
-  /// and then of its length; what `measure` finds is found
-  /// then. Throws `FailedTogether`, for a value that is not finite, too (`NumericalError`).
-  virtual std::vector<FieldMoments> write_parts(std::vector<FieldTarget> const&) { return {}; }
+  /// Where they are `measured`, too, it returns on the first one what the run's diagnostics find, and what
+  /// `measure` finds is found then. Throws `FailedTogether`, for a value that is not finite, too
+  /// (`NumericalError`).
+  virtual FoundByParts write_parts(std::vector<FieldTarget> const&, bool /*measured*/) {
+    return {};
+  }
   /// Whom a computation without time tells how far it is, now and then, in the thread that computes.
   virtual void tell_headway(std::function<void(Headway const&)>) {}
   /// What diagnostics look at beside the fields, in the simulation's own language

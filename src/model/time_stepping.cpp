@@ -36,13 +36,13 @@ std::vector<Field> TimeStepping<T>::fields_in_parts() const {
 }
 
 template <class T>
-std::vector<FieldMoments> TimeStepping<T>::write_parts(std::vector<FieldTarget> const& targets) {
+FoundByParts TimeStepping<T>::write_parts(std::vector<FieldTarget> const& targets, bool measured) {
   auto const own = own_fields();
   std::vector<Written> written;
   for (auto const& [field, sink] : targets)
     written.push_back(
         {static_cast<int>(std::ranges::find(own, field, &OwnField::name) - own.begin()), sink});
-  return write_own(own, std::move(written), wants_moments_, find_beside());
+  return write_own(own, std::move(written), measured && wants_moments_, find_beside());
 }
 
 template <class T>
@@ -53,15 +53,15 @@ std::vector<OwnField> TimeStepping<T>::own_arrays() const {
 }
 
 template <class T>
-std::vector<FieldMoments> TimeStepping<T>::write_own(
-    std::vector<OwnField> fields, std::vector<Written> targets, bool wants_moments,
-    std::vector<std::span<T const>> const& beside) const {
+FoundByParts TimeStepping<T>::write_own(std::vector<OwnField> fields, std::vector<Written> targets,
+                                        bool measured,
+                                        std::vector<std::span<T const>> const& beside) const {
   if (!files_)
     files_ = std::make_unique<RankFiles<T>>(stream_, sweep_->plan(), ranks(), own_files_);
-  std::vector<FieldMoments> found;
+  FoundByParts found;
   sweep_->with_own(state_.swept(), [&](auto own) {
     own.insert(own.end(), beside.begin(), beside.end());
-    found = files_->write(own, {std::move(fields), clock()}, std::move(targets), wants_moments);
+    found = files_->write(own, {std::move(fields), clock()}, std::move(targets), measured);
   });
   return found;
 }

@@ -45,7 +45,7 @@ class TimeStepping : public Simulation {
   bool has_parts() const override { return in_parts_; }
   std::vector<Field> fields_in_parts() const override;
   void share_files(OwnFiles files) override { own_files_ = std::move(files); }
-  std::vector<FieldMoments> write_parts(std::vector<FieldTarget> const& targets) override;
+  FoundByParts write_parts(std::vector<FieldTarget> const& targets, bool measured) override;
   void save(CheckpointSink& sink) const override;
   void load(CheckpointSource const& source) override;
 
@@ -72,9 +72,8 @@ class TimeStepping : public Simulation {
   }
   /// Has the planes of this rank written to these places, by the numbers of fields that the arrays of the
   /// state are, and then those `beside` it.
-  std::vector<FieldMoments> write_own(std::vector<OwnField> fields, std::vector<Written> targets,
-                                      bool wants_moments,
-                                      std::vector<std::span<T const>> const& beside = {}) const;
+  FoundByParts write_own(std::vector<OwnField> fields, std::vector<Written> targets, bool measured,
+                         std::vector<std::span<T const>> const& beside = {}) const;
   /// The fields of `fields_in_parts`, with what their arrays hold, in the order of these.
   virtual std::vector<OwnField> own_fields() const { return own_arrays(); }
   /// All ranks call it: the planes that this one owns of arrays of such fields that are not of the state.

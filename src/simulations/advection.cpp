@@ -60,9 +60,9 @@ class Advection final : public StagedStepping<T> {
 
   std::vector<NamedText> chosen() const override { return this->with_slabs({}); }
   bool has_parts() const override { return finds_numbers_in_parts(run_, stream_.backend()); }
-  std::vector<FieldMoments> write_parts(std::vector<FieldTarget> const& targets) override {
-    auto found = Base::write_parts(targets);
-    if (!found.empty()) moments_.span()[0].sum = found[0].plain_sum;
+  FoundByParts write_parts(std::vector<FieldTarget> const& targets, bool measured) override {
+    auto found = Base::write_parts(targets, measured);
+    if (!found.moments.empty()) moments_.span()[0].sum = found.moments[0].plain_sum;
     return found;
   }
   std::vector<DeviceNumber> measure() override {

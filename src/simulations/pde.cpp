@@ -150,9 +150,9 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
     for (Field const& derived : derived_->described()) fields.push_back(derived);
     return fields;
   }
-  std::vector<FieldMoments> write_parts(std::vector<FieldTarget> const& targets) override {
+  FoundByParts write_parts(std::vector<FieldTarget> const& targets, bool measured) override {
     begin_sharing();
-    return Base::write_parts(targets);
+    return Base::write_parts(targets, measured);
   }
   std::vector<Field> fields() const override {
     this->settle();

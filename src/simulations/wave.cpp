@@ -42,8 +42,9 @@ class Wave final : public TimeStepping<T> {
       : Wave(run, stream, inputs, wave::plan(run, stream.device())) {}
 
   bool has_parts() const override { return finds_numbers_in_parts(run_, stream_.backend()); }
-  std::vector<FieldMoments> write_parts(std::vector<FieldTarget> const& targets) override {
-    auto found = Base::write_parts(targets);
+  FoundByParts write_parts(std::vector<FieldTarget> const& targets, bool measured) override {
+    auto found = Base::write_parts(targets, measured);
+    if (!measured) return found;
     T* const state[] = {arrays_.now, arrays_.before};
     sweep_->look(state, LooksAt::beside, [this](Stream&, Window<T> const& window) {
       wave::find_energy<T>(stream_, sweep_->plan(), window, step_, step_before_, at_points(nullptr),

@@ -4,6 +4,7 @@ import itertools
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -167,6 +168,59 @@ class Shared(support.Case):
                 self.on_ranks(count, "run", file, "--output", f"of_{count}", "--quiet")
                 self.assertEqual(self.contents(f"of_{count}", "*.vti"), expected)
                 self.assert_same("one/case.h5", f"of_{count}/case.h5")
+
+
+# Files that each rank puts its part into.
+EACH = "each rank its part"
+THREE_STEPS = {"step": 1e-8, "end": 3e-8}
+CHECKPOINTS = {"every": {"steps": 1}, "keep": 9}
+# Arrays of more than one slab of files (8 MiB), and small ones.
+LARGE_2D = heat(grid={"points": [1201, 1103]}, time=THREE_STEPS, checkpoint=CHECKPOINTS, output={"every": {"count": 1}})
+LARGE_3D = heat(grid={"points": [131, 103, 101]}, boundary={"x": "periodic", "y": {"neumann": 0}, "z": {"dirichlet": 1}},
+                initial={"u": "x*y + sin(3*z)"}, time=THREE_STEPS, checkpoint=CHECKPOINTS,
+                output={"every": {"count": 1}})
+WAVE = {"simulation": "wave", "grid": {"points": [1103, 1007]}, "initial": {"u": "exp(-40*((x - 0.4)^2 + (y - 0.6)^2))"},
+        "boundary": {"x": {"lower": "free", "upper": "absorbing"}, "y": "periodic"}, "checkpoint": CHECKPOINTS,
+        "parameters": {"speed": "0.5 + x*y", "order": 8, "absorbing": {"thickness": 9}, "source": "sin(9*x + t)",
+                       "initial_velocity": "cos(3*y)", "ricker": [{"at": [0.3, 0.2], "frequency": 5}]},
+        "time": {"step": 1e-5, "end": 3e-5}, "output": {"every": {"count": 1}}}
+FLOW = {"simulation": "advection", "grid": {"points": [67, 103, 171]}, "initial": {"u": "exp(-9*(x - y)^2) + z"},
+        "boundary": {"x": {"lower": {"dirichlet": "y + t"}, "upper": "outflow"}, "y": "periodic", "z": "outflow"},
+        "parameters": {"velocity": {"x": "1 + y", "y": 0.3, "z": "sin(9*x)*cos(t)"}}, "checkpoint": CHECKPOINTS,
+        "time": {"step": 1e-5, "end": 3e-5}, "output": {"every": {"count": 1}}}
+SMALL = heat(grid={"points": [24, 31]}, checkpoint=CHECKPOINTS, time={"end": 0.01, "scheme": "rk4"})
+
+
+class Parts(Shared):
+    DEVICE = "cpu"
+
+    def one(self, config):
+        file = self.write("case.yaml", {**config, "device": self.DEVICE})
+        self.call("run", file, "--output", "one", "--quiet", "--overwrite")
+        return file
+
+    def assert_as_one(self, process, way=EACH):
+        out, _ = self.end_of(process, DONE, "ranks")
+        self.assertRegex(json.loads(out)["chosen"]["files"], way)
+        for pattern in ("*.vti", "*.checkpoint"):
+            self.assertEqual(self.contents("many", pattern), self.contents("one", pattern))
+        self.assert_same("one/case.h5", "many/case.h5")
+        self.assertEqual(self.found("many"), self.found("one"))
+
+    def found(self, folder):
+        """What diagnostics found at each output."""
+        return re.findall(r"(?m)^step \d+ time .*$", (self.directory / folder / "case.log").read_text())
+
+    def start_many(self, count, *arguments):
+        return self.start_ranks(count, *arguments)
+
+    def assert_files(self, config, counts, *options, way=EACH, precisions=("float64", "float32")):
+        for precision in precisions:
+            file = self.one({**config, "precision": precision})
+            for count in counts:
+                with self.subTest(ranks=count, precision=precision, options=options):
+                    self.assert_as_one(self.start_many(count, "run", file, "--output", "many", "--quiet", "--overwrite",
+                                                       "--summary", "-", *options), way)
 
 
 class NeedsGpu(Shared):

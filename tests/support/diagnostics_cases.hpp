@@ -223,7 +223,7 @@ inline void expect_gaps_in_components(Backend backend) {
 
 /// The counts and edges of a histogram with such keys.
 template <class T>
-io::Histogram histogram_of(Backend backend, std::string const& keys, std::vector<T> const& values) {
+Histogram histogram_of(Backend backend, std::string const& keys, std::vector<T> const& values) {
   auto const measured = measure<T>(backend, fmt::format("{{histogram: {{{}}}}}", keys),
                                    line_of(values.size()), values);
   EXPECT_TRUE(measured.values.empty());
@@ -232,7 +232,7 @@ io::Histogram histogram_of(Backend backend, std::string const& keys, std::vector
   return measured.histograms.front();
 }
 
-inline std::int64_t total(io::Histogram const& histogram) {
+inline std::int64_t total(Histogram const& histogram) {
   return std::accumulate(histogram.counts.begin(), histogram.counts.end(), std::int64_t{0});
 }
 

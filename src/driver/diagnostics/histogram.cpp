@@ -41,6 +41,7 @@ class HistogramOptions final : public config::Diagnostic {
       if (read) check_range(v, run.precision);
     });
   }
+  bool is_found_by_parts(config::RunOptions const&) const override { return true; }
   std::vector<std::string> gives() const override {
     if (field.empty()) return {};
     std::string text = fmt::format("{} in {} bins", field, bins);
@@ -99,7 +100,7 @@ class HistogramFinder final : public FieldFinder<T> {
   }
 
   void collect(FieldLook<T> const& look, std::vector<double>&,
-               std::vector<io::Histogram>& found) override {
+               std::vector<Histogram>& found) override {
     for (Bins& bins : bins_) found.push_back(count(bins, look));
   }
 
@@ -110,20 +111,20 @@ class HistogramFinder final : public FieldFinder<T> {
     Buffer<std::int64_t> counts;  ///< in pinned memory, what the device found
   };
 
-  io::Histogram count(Bins& bins, FieldLook<T> const& look) const;
+  Histogram count(Bins& bins, FieldLook<T> const& look) const;
 
   std::string variant_;
   std::vector<Bins> bins_;
 };
 
 template <class T>
-io::Histogram HistogramFinder<T>::count(Bins& bins, FieldLook<T> const& look) const {
+Histogram HistogramFinder<T>::count(Bins& bins, FieldLook<T> const& look) const {
   auto const& [name, options, found] = bins;
-  auto const& [field, values, stream, moments] = look;
+  Stream& stream = look.stream;
   std::size_t const size = found.size();
-  io::Histogram result{name, std::vector<std::int64_t>(size), {}};
+  Histogram result{name, std::vector<std::int64_t>(size), {}};
   auto edges = options.range.empty()
-                   ? edges_for(moments.minimum, moments.maximum, options.bins)
+                   ? edges_for(look.moments.minimum, look.moments.maximum, options.bins)
                    : histogram_edges<T>(options.range[0], options.range[1], options.bins);
   if (edges.empty()) {
     result.edges.assign(size + 1, std::numeric_limits<double>::quiet_NaN());
@@ -135,8 +136,10 @@ io::Histogram HistogramFinder<T>::count(Bins& bins, FieldLook<T> const& look) co
   Buffer<T> on_device(stream, MemorySpace::device, edges.size());
   Buffer<std::int64_t> counts(stream, MemorySpace::device, size);
   copy_async(on_device.span(), std::span<T const>(edges), stream);
-  histogram::count_even_edges<T>(stream, values, std::as_const(on_device).span(), edges.front(),
-                                 edges.back(), counts.span(), variant_);
+  count_values(look, counts.span(), [&](std::span<T const> values, histogram::Before before) {
+    histogram::count_even_edges<T>(stream, values, std::as_const(on_device).span(), edges.front(),
+                                   edges.back(), counts.span(), variant_, before);
+  });
   copy_async(bins.counts.span(), counts.span(), stream);
   stream.synchronize();
   std::ranges::copy(found.span(), result.counts.begin());

@@ -9,10 +9,13 @@
 #include <vector>
 
 #include "config/run_config.hpp"
+#include "core/rank_sums.hpp"
 #include "core/stream.hpp"
 #include "grid/grid.hpp"
 #include "io/result_info.hpp"
+#include "kernels/histogram/histogram.hpp"
 #include "kernels/reduce/reduce.hpp"
+#include "model/own_parts.hpp"
 #include "model/simulation.hpp"
 
 /// What a kind of diagnostics is made of. Each is a file of this folder and a row of `kinds.cpp`.
@@ -25,9 +28,27 @@ struct FieldLook {
   std::span<T const> values;
   Stream& stream;
   reduce::Moments<T> moments = {};  ///< of all values, which are finite; known to `collect` alone
+  /// Where each of several ranks has a part of the values, in the place of `values`; and which of its numbers
+  /// they are. Of the moments only the extremes are known then.
+  OwnParts<T> const* parts = nullptr;
+  std::size_t number = 0;
 };
 
-/// Finds what the entries of one kind ask for in fields like the one that it was made for.
+/// Has the values of a look counted by `count(values, before)`, which queues it for some of them, into
+/// `counts` in the memory of the stream's device. Of ranks all call it, and each has the counts of all.
+template <class T, class Count>
+void count_values(FieldLook<T> const& look, std::span<std::int64_t> counts, Count const& count) {
+  using histogram::Before;
+  if (look.parts == nullptr) return count(look.values, Before::forgotten);
+  zero_async(counts, look.stream);
+  look.parts->for_own(look.number,
+                      [&](std::span<T const> values) { count(values, Before::added_to); });
+  look.stream.synchronize();
+  add_counts(look.parts->ranks, counts);
+}
+
+/// Finds what the entries of one kind ask for in fields like the one that it was made for, or in those that
+/// ranks have parts of.
 template <class T>
 class FieldFinder {
  public:
@@ -36,7 +57,7 @@ class FieldFinder {
   virtual void queue(FieldLook<T> const&) {}
   /// Adds the values in the order of their names, and the histograms in that of theirs.
   virtual void collect(FieldLook<T> const& look, std::vector<double>& values,
-                       std::vector<io::Histogram>& histograms) = 0;
+                       std::vector<Histogram>& histograms) = 0;
 };
 
 /// All fields of a moment, in the memory of the stream's device.
@@ -77,8 +98,9 @@ struct DiagnosticRow {
   std::unique_ptr<FieldFinder<double>> (*float64)(config::RunOptions const& run, Field const& field,
                                                   Stream& stream) = nullptr;
 
-  /// Where entries are found by parts (`is_found_by_parts`): the values of such a field, of which no more than
-  /// this is known, in the order of their names; and the points whose values are asked for, null for none.
+  /// Where entries are found by parts (`is_found_by_parts`) without finders: the values of such a field, of which
+  /// no more than this is known, in the order of their names; and the points whose values are asked for, null for
+  /// none.
   std::vector<double> (*of_parts)(config::RunOptions const& run, Field const& field,
                                   FieldMoments const& known) = nullptr;
   std::vector<std::int64_t> (*places)(config::RunOptions const& run, Field const& field) = nullptr;
@@ -92,6 +114,9 @@ struct DiagnosticRow {
 
 /// Every kind there is, in the order in which values are given; the first is the default.
 std::span<DiagnosticRow const> diagnostic_rows();
+
+/// Whether the run's entries of this kind look at the field.
+bool is_asked(DiagnosticRow const& row, config::RunOptions const& run, Field const& field);
 
 /// A row's maker of a finder.
 template <class Base, class Finder>

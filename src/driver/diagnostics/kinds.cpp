@@ -28,6 +28,11 @@ std::span<DiagnosticRow const> diagnostic_rows() {
   return rows;
 }
 
+bool is_asked(DiagnosticRow const& row, config::RunOptions const& run, Field const& field) {
+  return (row.names && !row.names(run, field).empty()) ||
+         (row.histograms && !row.histograms(run, field).empty());
+}
+
 std::string variant_of(config::RunOptions const& run, std::string_view family) {
   auto const chosen = run.kernels.find(family);
   return chosen == run.kernels.end() ? "auto" : chosen->second;

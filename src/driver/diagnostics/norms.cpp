@@ -13,7 +13,7 @@ namespace {
 class Norms final : public config::Diagnostic {
  public:
   std::vector<std::string> gives() const override { return {"norms of every field"}; }
-  bool is_found_by_parts() const override { return true; }
+  bool is_found_by_parts(config::RunOptions const&) const override { return true; }
 };
 
 std::vector<std::string> norm_names(config::RunOptions const& run, Field const& field) {
@@ -28,7 +28,7 @@ class NormsFinder final : public FieldFinder<T> {
       : variant_(variant_of(run, "reduce")) {}
 
   void collect(FieldLook<T> const& look, std::vector<double>& values,
-               std::vector<io::Histogram>&) override {
+               std::vector<Histogram>&) override {
     auto const [mean, l2] = mean_and_l2(look);
     values.insert(values.end(), {look.moments.minimum, look.moments.maximum, mean, l2});
   }
@@ -44,7 +44,9 @@ class NormsFinder final : public FieldFinder<T> {
 template <class T>
 std::pair<double, double> NormsFinder<T>::mean_and_l2(FieldLook<T> const& look) const {
   using Moments = reduce::Moments<T>;
-  auto const& [field, values, stream, moments] = look;
+  std::span<T const> const values = look.values;
+  Stream& stream = look.stream;
+  Moments const& moments = look.moments;
   auto const size = static_cast<double>(values.size());
   double const largest = std::max(std::abs(static_cast<double>(moments.minimum)),
                                   std::abs(static_cast<double>(moments.maximum)));

@@ -67,6 +67,14 @@ std::vector<FieldNumber> numbers_of(std::span<config::FieldInfo const> infos, Fi
   return numbers;
 }
 
+std::vector<Field> numbers_of_all(std::span<config::FieldInfo const> infos,
+                                  std::span<Field const> fields) {
+  std::vector<Field> all;
+  for (Field const& field : fields)
+    for (auto& number : numbers_of(infos, field)) all.push_back(std::move(number.field));
+  return all;
+}
+
 std::vector<config::FieldInfo> diagnosed_numbers(std::span<config::FieldInfo const> infos) {
   std::vector<config::FieldInfo> all;
   for (config::FieldInfo const& info : infos) {

@@ -36,6 +36,10 @@ FieldNumber find_number(std::span<config::FieldInfo const> infos, std::span<Fiel
 /// vector with other components than `infos` tell.
 std::vector<FieldNumber> numbers_of(std::span<config::FieldInfo const> infos, Field const& field);
 
+/// The same of some fields, one after the other.
+std::vector<Field> numbers_of_all(std::span<config::FieldInfo const> infos,
+                                  std::span<Field const> fields);
+
 /// What the files may call them.
 std::vector<config::FieldInfo> diagnosed_numbers(std::span<config::FieldInfo const> infos);
 

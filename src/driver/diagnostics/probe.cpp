@@ -43,7 +43,7 @@ class Probe final : public config::Diagnostic {
     if (at.empty()) return {};
     return {name_of(field, at)};
   }
-  bool is_found_by_parts() const override { return true; }
+  bool is_found_by_parts(config::RunOptions const&) const override { return true; }
 
  private:
   void check_inside(Visitor& v, config::GridOptions const& grid) const {
@@ -150,8 +150,7 @@ class ProbeFinder final : public FieldFinder<T> {
     copy_async(corners_.span(), corners.span(), look.stream);
   }
 
-  void collect(FieldLook<T> const&, std::vector<double>& values,
-               std::vector<io::Histogram>&) override {
+  void collect(FieldLook<T> const&, std::vector<double>& values, std::vector<Histogram>&) override {
     auto const found = interpolated(std::span<double const>(weights_),
                                     std::as_const(corners_).span(), corners_per_probe_);
     values.insert(values.end(), found.begin(), found.end());

@@ -44,6 +44,7 @@ class Quantiles final : public config::Diagnostic {
                   fmt::format("{} is given twice", format_exact(at[i])));
     });
   }
+  bool is_found_by_parts(config::RunOptions const&) const override { return true; }
   std::vector<std::string> gives() const override {
     std::vector<std::string> names;
     for (double const q : at) names.push_back(name_of(field, q));
@@ -126,7 +127,7 @@ class QuantilesFinder final : public FieldFinder<T> {
         cumulated_(stream, MemorySpace::pinned, histogram::max_bins) {}
 
   void collect(FieldLook<T> const& look, std::vector<double>& found,
-               std::vector<io::Histogram>&) override;
+               std::vector<Histogram>&) override;
 
  private:
   void cumulate(FieldLook<T> const& look, Interval<T> const& range);
@@ -142,8 +143,10 @@ class QuantilesFinder final : public FieldFinder<T> {
 template <class T>
 void QuantilesFinder<T>::cumulate(FieldLook<T> const& look, Interval<T> const& range) {
   Buffer<std::int64_t> counts(look.stream, MemorySpace::device, cumulated_.size());
-  histogram::count_even<T>(look.stream, look.values, range.lower, range.upper, counts.span(),
-                           histogram_variant_);
+  count_values(look, counts.span(), [&](std::span<T const> values, histogram::Before before) {
+    histogram::count_even<T>(look.stream, values, range.lower, range.upper, counts.span(),
+                             histogram_variant_, before);
+  });
   scan::inclusive_sum<std::int64_t>(look.stream, counts.span(), counts.span(), scan_variant_);
   copy_async(cumulated_.span(), counts.span(), look.stream);
   look.stream.synchronize();
@@ -163,10 +166,13 @@ void QuantilesFinder<T>::count_through(FieldLook<T> const& look, std::vector<dou
     auto const between = statistics.edges();
     std::size_t const bins = between.size() - 1;
     copy_async(edges.span().first(between.size()), between, look.stream);
-    histogram::count_edges<T>(look.stream, look.values,
-                              std::as_const(edges).span().first(between.size()),
-                              counts.span().first(bins), histogram_variant_);
-    copy_async(cumulated_.span().first(bins), std::as_const(counts).span().first(bins),
+    auto const found_counts = counts.span().first(bins);
+    count_values(look, found_counts, [&](std::span<T const> values, histogram::Before before) {
+      histogram::count_edges<T>(look.stream, values,
+                                std::as_const(edges).span().first(between.size()), found_counts,
+                                histogram_variant_, before);
+    });
+    copy_async(cumulated_.span().first(bins), std::span<std::int64_t const>(found_counts),
                look.stream);
     look.stream.synchronize();
     statistics.narrow(cumulated_.span().first(bins));
@@ -176,7 +182,7 @@ void QuantilesFinder<T>::count_through(FieldLook<T> const& look, std::vector<dou
 
 template <class T>
 void QuantilesFinder<T>::collect(FieldLook<T> const& look, std::vector<double>& found,
-                                 std::vector<io::Histogram>&) {
+                                 std::vector<Histogram>&) {
   Interval<T> const range{look.moments.minimum, look.moments.maximum};
   if (!divisible(range, histogram::max_bins)) return count_through(look, found);
   cumulate(look, range);

@@ -38,7 +38,7 @@ class FormatWriter {
   /// the contents.
   virtual std::vector<FieldSink*> begin_step(Clock const& clock) = 0;
   virtual void commit_step(Clock const& clock, std::span<NamedValue const> values,
-                           std::span<io::Histogram const> histograms,
+                           std::span<Histogram const> histograms,
                            std::span<Table const> tables) = 0;
   virtual void finish(io::Ending const& ending) = 0;
   /// Notes why a run ended that did not come to its end.

@@ -52,9 +52,9 @@ void carry_field(NumberSource const& from, FieldSink& to) {
 }
 
 /// What a result holds of one step's histograms, as far as it has them with as many bins.
-std::vector<io::Histogram> histograms_of(io::ResultFile const& file, std::size_t step,
-                                         std::vector<io::HistogramInfo> const& wanted) {
-  std::vector<io::Histogram> found;
+std::vector<Histogram> histograms_of(io::ResultFile const& file, std::size_t step,
+                                     std::vector<io::HistogramInfo> const& wanted) {
+  std::vector<Histogram> found;
   for (auto const& info : wanted)
     if (std::count(file.histograms().begin(), file.histograms().end(), info) > 0)
       found.push_back(file.read_histogram(info.name, step));
@@ -81,8 +81,7 @@ class Hdf5Writer final : public FormatWriter {
   std::vector<FieldSink*> begin_step(Clock const&) override { return writer_->begin_step(); }
 
   void commit_step(Clock const& clock, std::span<NamedValue const> values,
-                   std::span<io::Histogram const> histograms,
-                   std::span<Table const> tables) override {
+                   std::span<Histogram const> histograms, std::span<Table const> tables) override {
     writer_->commit_step(clock.step, clock.time, values, histograms, tables);
   }
 

@@ -171,7 +171,7 @@ class VtiWriter final : public FormatWriter {
     return all;
   }
 
-  void commit_step(Clock const& clock, std::span<NamedValue const>, std::span<io::Histogram const>,
+  void commit_step(Clock const& clock, std::span<NamedValue const>, std::span<Histogram const>,
                    std::span<Table const>) override {
     for (auto& series : series_) series.images.commit_step(clock);
   }

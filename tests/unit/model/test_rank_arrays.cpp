@@ -133,6 +133,66 @@ TEST(RankArrays, EachSlabIsSomewhereAsAWhole) {
   expect_slabs<float>(cases[6], RankArrays<float>::Owners::first);
 }
 
+TEST(RankArrays, SlabsMayBeCutElsewhere) {
+  for (Case const& of : cases) {
+    std::int64_t const size = of.points[0] * of.points[1] * of.points[2];
+    std::vector<std::int64_t> const cuts = {size / 7, size / 5, size / 5 + 1, size / 2};
+    std::mutex mutex;
+    std::set<std::int64_t> came;
+    std::int64_t wrong = 0, values = 0;
+    EXPECT_TRUE(test::on_ranks(count_of(of), [&](Ranks& ranks) {
+      auto const plan = plan_of<double>(of).at_rank(ranks.rank());
+      Grid const whole = whole_grid(plan);
+      auto const make = [&](std::size_t, PointBox const& box, double* made) {
+        for (std::int64_t z = box[2].lower; z < box[2].upper; ++z)
+          for (std::int64_t y = box[1].lower; y < box[1].upper; ++y)
+            for (std::int64_t x = box[0].lower; x < box[0].upper; ++x)
+              *made++ = value_at<double>(0, place_in(whole.points, {x, y, z}));
+      };
+      RankArrays<double> arrays(Stream(Device::open(Backend::cpu)), plan, ranks);
+      auto const use = [&](auto const& slab) {
+        std::scoped_lock const lock(mutex);
+        came.insert(slab.first);
+        for (std::int64_t place = slab.first; double const value : slab.values.front())
+          wrong += value != value_at<double>(0, place++);
+        values += std::ssize(slab.values.front());
+      };
+      arrays.look_at_made(1, make, RankArrays<double>::Owners::all, use, cuts);
+    }));
+    EXPECT_EQ(wrong, 0);
+    EXPECT_EQ(values, cuts.back() - cuts.front());
+    EXPECT_EQ(came, (std::set<std::int64_t>{cuts[0], cuts[1], cuts[2]}));
+  }
+}
+
+TEST(RankArrays, EachPointIsOneRanksOwn) {
+  for (Case const& of : cases) {
+    std::int64_t const size = of.points[0] * of.points[1] * of.points[2];
+    std::mutex mutex;
+    std::vector<double> came;
+    std::int64_t apart = 0;
+    EXPECT_TRUE(test::on_ranks(count_of(of), [&](Ranks& ranks) {
+      auto const plan = plan_of<double>(of).at_rank(ranks.rank());
+      RankArrays<double> arrays(Stream(Device::open(Backend::cpu)), plan, ranks);
+      auto const first = own_of<double>(plan, ranks.rank(), 0),
+                 second = own_of<double>(plan, ranks.rank(), 1);
+      arrays.look_at_own({first, second}, [&](auto const& some) {
+        std::scoped_lock const lock(mutex);
+        for (std::size_t i = 0; i < some.front().size(); ++i)
+          apart += some.back()[i] != some.front()[i] + 0.5;
+        came.insert(came.end(), some.front().begin(), some.front().end());
+      });
+    }));
+    std::vector<double> expected;
+    for (std::int64_t place = 0; place < size; ++place)
+      expected.push_back(value_at<double>(0, place));
+    std::ranges::sort(came);
+    std::ranges::sort(expected);
+    EXPECT_EQ(apart, 0);
+    EXPECT_TRUE(came == expected);
+  }
+}
+
 /// The others go on with their exchanges, and who has failed throws.
 TEST(RankArrays, WhatARankFailsInItsOwnThrows) {
   Case const& of = cases[5];
