@@ -295,13 +295,9 @@ void RankArrays<T>::hand_out(Slabs own, Get const& get) {
 /// Queues that the values of some of the rank's points come together, or `back`. Returns what follows.
 template <class T>
 T* RankArrays<T>::move_own(T* own, std::vector<PointBox> const& boxes, T* packed, bool back) {
-  auto const begin = begin_of(extents_of(whole_, plan_.brick_of(ranks_.rank())));
-  auto const& points = plan_.shape.grid.points;
   for (PointBox const& box : boxes) {
-    auto at = begin_of(box);
-    for (std::size_t axis = 0; axis < 3; ++axis) at[axis] -= begin[axis];
-    auto const rows = block_rows(points_of(box), points, points_of(box));
-    T* const there = own + place_of_brick(plan_) + place_in(points, at);
+    auto const rows = block_rows(points_of(box), plan_.shape.grid.points, points_of(box));
+    T* const there = own + place_of_box(plan_, ranks_.rank(), box);
     copy_rows(stream_, copied_rows(rows, there, packed, back));
     packed += gridstride::size_of(box);
   }

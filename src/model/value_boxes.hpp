@@ -54,6 +54,14 @@ inline std::vector<PointBox> boxes_of(Grid const& grid, std::int64_t lower, std:
   return boxes;
 }
 
+/// Where the first of some points of a rank's own lies in an array of its planes.
+inline std::int64_t place_of_box(SweepPlan const& plan, int rank, PointBox const& box) {
+  auto const begin = begin_of(extents_of(whole_grid(plan), plan.brick_of(rank)));
+  auto at = begin_of(box);
+  for (std::size_t axis = 0; axis < 3; ++axis) at[axis] -= begin[axis];
+  return place_of_brick(plan) + place_in(plan.shape.grid.points, at);
+}
+
 /// What of these points is a brick's, in the same order.
 inline std::vector<PointBox> boxes_within(std::vector<PointBox> boxes, Grid const& grid,
                                           Brick const& brick) {

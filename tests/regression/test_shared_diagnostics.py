@@ -4,7 +4,7 @@ import h5py
 import numpy
 
 import support
-from shared import CHECKPOINTS, FLOW, LARGE_2D, LARGE_3D, Parts, SMALL, WAVE, pde
+from shared import CHECKPOINTS, FLOW, LARGE_2D, LARGE_3D, Parts, SMALL, WAVE, heat, pde
 
 FRACTIONS = [0, 0.001, 0.25, 0.5, 0.75, 0.999, 1]
 COUNTS = [{"histogram": {"bins": 7}}, {"histogram": {"bins": 1000, "range": [-0.2, 0.7]}}, {"quantiles": {"at": FRACTIONS}}]
@@ -52,6 +52,59 @@ class OfTheHost(Parts):
             self.assert_files(pde({"u": "0*u"}, initial={"u": initial}, checkpoint=CHECKPOINTS, time={"step": 1, "end": 2},
                                   output={"every": {"steps": 1}}, diagnostics=[COUNTS[0], COUNTS[2]]), (3,),
                               precisions=("float64",))
+
+    def test_formulas(self):
+        """Of small and large grids with ends and without, in slabs, pencils and bricks; with the points of extremes."""
+        whole = {"integral": {"of": "u^2*(1 + x)*exp(-t) + y", "name": "i"}}
+        least, most = ({kind: {"of": of, "where": True, "name": kind}}
+                       for kind, of in (("minimum", "u*(x - 0.3)"), ("maximum", "sin(40*x)*cos(30*y) + 0*u")))
+        plateau = {"maximum": {"of": "min(u, 0.001)", "where": True, "name": "plateau"}}
+        formulas = [whole, least, {"integral": "1"}, most, plateau]
+        self.assert_files({**SMALL, "diagnostics": formulas}, (2, 3, 5))
+        self.assert_files({**SMALL, "grid": {"points": [25, 31]}, "boundary": {"x": "periodic", "y": "periodic"},
+                           "diagnostics": ["norms", *formulas]}, (4,), "--set", "ranks=[2,2]")
+        self.assert_files({**LARGE_2D, "diagnostics": formulas}, (2, 3, 5))
+        self.assert_files({**LARGE_2D, "diagnostics": formulas}, (6,), "--set", "ranks=[3,2]", precisions=("float32",))
+        of_volumes = [{"integral": "u*sin(x)*y*z^2"}, {"minimum": {"of": "u - x*y*z", "where": True, "name": "low"}}]
+        self.assert_files({**LARGE_3D, "diagnostics": of_volumes}, (3,), precisions=("float32",))
+        self.assert_files({**LARGE_3D, "diagnostics": of_volumes}, (8,), "--set", "ranks=[2,2,2]", precisions=("float64",))
+        self.assert_files({**WAVE, "diagnostics": formulas}, (3,), precisions=("float64",))
+        self.assert_files({**FLOW, "diagnostics": of_volumes}, (8,), "--set", "ranks=[2,2,2]", precisions=("float32",))
+
+    def test_formulas_of_large_planes(self):
+        """Planes of more than a piece of a million points, whose pieces are planes; and a line of several pieces."""
+        thin = heat(grid={"points": [1301, 1103, 5]}, boundary={"x": "periodic", "y": {"dirichlet": 0}, "z": {"neumann": 0}},
+                    initial={"u": "sin(2*pi*x)*y*(1 - y) + z"}, time={"step": 1e-9, "end": 2e-9}, checkpoint=CHECKPOINTS,
+                    output={"every": {"count": 1}}, diagnostics=[{"integral": "u^2 + x"}, {
+                        "maximum": {"of": "u*y", "where": True, "name": "top"}}])
+        self.assert_files(thin, (2,), precisions=("float64",))
+        self.assert_files(thin, (4,), "--set", "ranks=[1,2,2]", precisions=("float64",))
+        line = heat(grid={"points": 2500001}, boundary={"x": {"dirichlet": 0}}, initial={"u": "sin(6*pi*x)"},
+                    time={"step": 1e-14, "end": 2e-14}, checkpoint=CHECKPOINTS, output={"every": {"count": 1}},
+                    diagnostics=[{"integral": "u^2 + x"}, {"maximum": {"of": "u", "where": True, "name": "top"}}])
+        self.assert_files(line, (3,))
+
+    def test_formulas_of_vectors(self):
+        """Of components and derived fields."""
+        config = pde({"h": "-div(q)", "q": "0.01*laplace(q) - h*q"}, fields={"q": "vector"}, checkpoint=CHECKPOINTS,
+                     initial={"h": "1 + x", "q": {"x": "sin(6*y)", "y": "x"}},
+                     output={"every": {"count": 3}, "derived": {"slope": "grad(h)"}}, diagnostics=[
+                         "norms", {"integral": "h + q_x^2*h^(-1) + t"}, {"maximum": {"of": "slope_y*q_y", "where": True,
+                                                                              "name": "most"}}, {"minimum": "q_y"}])
+        self.assert_files(config, (2, 3, 5))
+        self.assert_files(config, (4,), "--set", "ranks=[2,2]", precisions=("float32",))
+
+    def test_formulas_that_are_not_finite(self):
+        """The first of them, with the words of one process."""
+        for diagnostics in ([{"integral": "(x - 0.25)^(-1)"}, {"maximum": "u"}], [{"maximum": "(y - 0.75)^(-1)"}, "norms"]):
+            file = self.write("case.yaml", pde({"u": "0*u"}, initial={"u": "1 + x"}, grid={"points": [16, 20]},
+                                               diagnostics=diagnostics))
+            _, one = self.call("run", file, "--output", "one", "--quiet", "--overwrite", code=support.FAILED)
+            for count in (2, 3):
+                _, err = self.end_of(self.start_ranks(count, "run", file, "--output", "many", "--quiet", "--overwrite"),
+                                     support.FAILED, "a formula that is not finite")
+                self.assertIn(one.strip().splitlines()[0], err)
+                self.assertNotRegex(err, r"rank \d: ")
 
 
 if __name__ == "__main__":

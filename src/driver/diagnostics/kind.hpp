@@ -108,6 +108,11 @@ struct DiagnosticRow {
   Names (*names_of_all)(config::RunOptions const& run, std::span<Field const> fields) = nullptr;
   std::unique_ptr<SceneFinder> (*of_all)(config::RunOptions const& run,
                                          std::span<Field const> fields, Stream& stream) = nullptr;
+  /// The same of fields of which ranks have parts: all call it, and the first one has the values.
+  std::vector<double> (*parts_of_float32)(config::RunOptions const& run,
+                                          OwnParts<float> const& parts) = nullptr;
+  std::vector<double> (*parts_of_float64)(config::RunOptions const& run,
+                                          OwnParts<double> const& parts) = nullptr;
   /// Null where it is not worth counting.
   DiagnosticBytes (*bytes)(config::RunOptions const& run) = nullptr;
 };

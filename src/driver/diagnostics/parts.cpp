@@ -27,13 +27,19 @@ namespace {
 class DiagnosticsOfParts final : public PartsFinder {
  public:
   DiagnosticsOfParts(config::RunOptions const& run, std::span<Field const> fields)
-      : run_(run), numbers_(numbers_of_all(run.fields, fields)) {}
+      : run_(run),
+        fields_(fields.begin(), fields.end()),
+        numbers_(numbers_of_all(run.fields, fields)) {}
 
   void find(OwnParts<float> const& parts, FoundByParts& found) override {
     find_numbers(parts, found);
+    for (DiagnosticRow const& row : diagnostic_rows())
+      if (row.parts_of_float32) add(row, row.parts_of_float32(run_, parts), found.measured);
   }
   void find(OwnParts<double> const& parts, FoundByParts& found) override {
     find_numbers(parts, found);
+    for (DiagnosticRow const& row : diagnostic_rows())
+      if (row.parts_of_float64) add(row, row.parts_of_float64(run_, parts), found.measured);
   }
 
  private:
@@ -49,6 +55,13 @@ class DiagnosticsOfParts final : public PartsFinder {
         for (std::size_t i = 0; i < values.size(); ++i)
           found.measured.values.push_back({row.names(run_, numbers_[number])[i], values[i]});
       }
+  }
+
+  void add(DiagnosticRow const& row, std::vector<double> const& values,
+           Measurement& measured) const {
+    auto const names = row.names_of_all(run_, fields_);
+    for (std::size_t i = 0; i < values.size(); ++i)
+      measured.values.push_back({names[i], values[i]});
   }
 
   template <class T>
@@ -70,7 +83,7 @@ class DiagnosticsOfParts final : public PartsFinder {
   }
 
   config::RunOptions const& run_;
-  std::vector<Field> numbers_;
+  std::vector<Field> fields_, numbers_;
 };
 
 }  // namespace

@@ -12,14 +12,13 @@ std::int64_t lines_of_piece(Grid const& grid) {
   return std::clamp<std::int64_t>(most_values / grid.face_size(axis), 1, grid.points[axis]);
 }
 
-/// An axis is periodic for all fields that have sides, or for none.
+}  // namespace
+
 bool is_periodic(config::RunOptions const& run, int axis) {
   return std::ranges::any_of(run.boundary, [axis](config::Sides const& sides) {
     return wraps(sides[static_cast<std::size_t>(axis)][0].kind);
   });
 }
-
-}  // namespace
 
 std::size_t values_of_piece(Grid const& grid) {
   return static_cast<std::size_t>(lines_of_piece(grid) * grid.face_size(grid.dims - 1));

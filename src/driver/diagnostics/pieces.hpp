@@ -22,6 +22,9 @@ struct Piece {
 /// of their own.
 std::vector<Piece> pieces_of(config::RunOptions const& run, Grid const& grid);
 
+/// Whether an axis goes around. It does for all fields that have sides, or for none.
+bool is_periodic(config::RunOptions const& run, int axis);
+
 /// The most values that a piece has.
 std::size_t values_of_piece(Grid const& grid);
 
