@@ -115,7 +115,7 @@ std::vector<FieldTarget> OutputFiles::begin_snapshot(Clock const& clock,
       if (written[i].data != nullptr) continue;
       FieldSink* sink = sinks[i];
       if (written_form(run_, written[i]).precision != written[i].precision)
-        sink = rounding_.emplace_back(rounding_sink(*sink, written[i], clock)).get();
+        sink = rounding_.emplace_back(rounding_sink(run_, *sink, written[i], clock)).get();
       targets.push_back({written[i].name, sink});
     }
   return targets;

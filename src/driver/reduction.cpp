@@ -128,8 +128,13 @@ namespace {
 
 class RoundingSink final : public FieldSink {
  public:
-  RoundingSink(FieldSink& target, Field field, Clock const& clock)
-      : FieldSink(2 * target.bytes()), target_(target), field_(std::move(field)), clock_(clock) {}
+  RoundingSink(FieldSink& target, Field field, convert::Thinning const& thinning,
+               Clock const& clock)
+      : FieldSink(2 * target.bytes()),
+        target_(target),
+        field_(std::move(field)),
+        thinning_(thinning),
+        clock_(clock) {}
 
  private:
   void put(std::uint64_t first_byte, std::span<std::byte const> bytes) override {
@@ -145,7 +150,7 @@ class RoundingSink final : public FieldSink {
         std::memcpy(&value, bytes.data() + i * sizeof value, sizeof value);
         rounded[i] = static_cast<float>(value);
         if (std::isinf(rounded[i]) && std::isfinite(value))
-          fail_beyond(field_, place + static_cast<std::int64_t>(i), value, clock_);
+          fail_beyond(field_, thinning_.place(place + static_cast<std::int64_t>(i)), value, clock_);
       }
       target_.write(static_cast<std::uint64_t>(place) * sizeof(float),
                     std::as_bytes(std::span(rounded)));
@@ -155,14 +160,15 @@ class RoundingSink final : public FieldSink {
 
   FieldSink& target_;
   Field field_;
+  convert::Thinning thinning_;
   Clock clock_;
 };
 
 }  // namespace
 
-std::unique_ptr<FieldSink> rounding_sink(FieldSink& target, Field const& field,
-                                         Clock const& clock) {
-  return std::make_unique<RoundingSink>(target, field, clock);
+std::unique_ptr<FieldSink> rounding_sink(config::RunOptions const& run, FieldSink& target,
+                                         Field const& field, Clock const& clock) {
+  return std::make_unique<RoundingSink>(target, field, thinning_of(run, field), clock);
 }
 
 }  // namespace gridstride

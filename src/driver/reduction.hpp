@@ -49,7 +49,8 @@ class Reducer {
 };
 
 /// Rounds float64 values on their way to a sink of float32, for a field that a simulation writes
-/// itself; throws `NumericalError` as above. Pieces hold whole values.
-std::unique_ptr<FieldSink> rounding_sink(FieldSink& target, Field const& field, Clock const& clock);
+/// itself at the points that are written; throws `NumericalError` as above. Pieces hold whole values.
+std::unique_ptr<FieldSink> rounding_sink(config::RunOptions const& run, FieldSink& target,
+                                         Field const& field, Clock const& clock);
 
 }  // namespace gridstride

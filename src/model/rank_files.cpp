@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <exception>
+#include <ranges>
 #include <tuple>
 #include <utility>
 
@@ -12,6 +13,7 @@
 #include "core/own_places.hpp"
 #include "core/rank_failures.hpp"
 #include "core/rank_sums.hpp"
+#include "kernels/convert/thin.hpp"
 #include "kernels/elementwise/elementwise.hpp"
 #include "kernels/system/system.hpp"
 #include "model/bricks.hpp"
@@ -49,8 +51,7 @@ bool is_written_in_parts(config::RunConfig const& run, Backend backend) {
   bool const is_found_so = backend == Backend::cpu
                                ? goes_by_parts && finds_moments
                                : run.diagnostics.empty() && ranks_here(run) < run.ranks;
-  return run.ranks > 1 && is_of_state && is_found_so &&
-         std::ranges::all_of(run.output.every_nth_point, [](std::int64_t n) { return n == 1; });
+  return run.ranks > 1 && is_of_state && is_found_so;
 }
 
 std::size_t file_slabs_bytes(Backend backend, std::size_t field_bytes) {
@@ -149,8 +150,32 @@ void RankFiles<T>::take(Slab const& slab, std::vector<Written> const& written, b
   if (slab.values.size() > 1) return take_vectors(slab, written, wants_moments);
   for (auto const& [place, sink] : written)
     if (static_cast<std::size_t>(place) == slab.number)
-      sink->write(static_cast<std::uint64_t>(slab.first) * sizeof(T),
-                  std::as_bytes(slab.values.front()));
+      put_points(*sink, slab.first, slab.values.front(), 1);
+}
+
+/// Values of points from one on, with components side by side. Those of them that are written follow one another in
+/// files, too.
+template <class T>
+void RankFiles<T>::put_points(FieldSink& sink, std::int64_t first, std::span<T const> values,
+                              std::size_t components) const {
+  convert::Thinning const thinning{grid_.points, names_.every,
+                                   static_cast<std::int64_t>(components)};
+  std::int64_t const begin = first * thinning.components;
+  auto const put = [&](std::int64_t number, std::span<T const> some) {
+    if (!some.empty())
+      sink.write(static_cast<std::uint64_t>(number) * sizeof(T), std::as_bytes(some));
+  };
+  if (thinning.is_whole()) return put(begin, values);
+  auto const numbers = std::views::iota(std::int64_t{0}, thinning.kept_size());
+  auto const number_from = [&](std::int64_t place) {
+    auto const place_of = [&](std::int64_t number) { return thinning.place(number); };
+    return std::ranges::lower_bound(numbers, place, {}, place_of) - numbers.begin();
+  };
+  std::int64_t const lower = number_from(begin), upper = number_from(begin + std::ssize(values));
+  std::vector<T> kept;
+  for (std::int64_t number = lower; number < upper; ++number)
+    kept.push_back(values[static_cast<std::size_t>(thinning.place(number) - begin)]);
+  put(lower, kept);
 }
 
 template <class T>
@@ -183,8 +208,7 @@ void RankFiles<T>::take_vectors(Slab const& slab, std::vector<Written> const& wr
     if (wants_lengths) note_lengths(slab.number, first, lengths_of(vectors, slab.values.size()));
     for (auto const& [place, sink] : written)
       if (static_cast<std::size_t>(place) == slab.number)
-        sink->write(static_cast<std::uint64_t>(first) * slab.values.size() * sizeof(T),
-                    std::as_bytes(vectors));
+        put_points(*sink, first, vectors, slab.values.size());
   });
 }
 

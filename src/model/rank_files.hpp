@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <mutex>
 #include <span>
@@ -38,8 +39,7 @@ class NotFinite final : public NumericalError {
   std::int64_t place;
 };
 
-/// Whether nothing but files looks at the whole of a run's fields, which ranks share: fields are written
-/// at all points, and go through time themselves or, on the host, follow from those that do; vectors on the
+/// Whether nothing but files looks at the whole of a run's fields, which ranks share: these go through time themselves or, on the host, follow from those that do; vectors on the
 /// host alone. Diagnostics are found by parts there, of kinds that can be. With GPUs only where ranks are on several machines: on one, steps go on
 /// while the first rank writes what it has gathered.
 bool is_written_in_parts(config::RunConfig const& run, Backend backend);
@@ -60,10 +60,11 @@ class RankFiles {
  public:
   RankFiles(Stream const& stream, SweepPlan const& plan, Ranks& ranks, OwnFiles files);
 
-  /// What there is, and when.
+  /// What there is, when, and which points along each axis are written.
   struct Names {
     std::vector<OwnField> fields;
     Clock clock;
+    std::array<std::int64_t, 3> every = {1, 1, 1};
   };
   /// All ranks call it, with their planes of all arrays; the first one with the places that fields go to,
   /// by number. Where they are `measured`, it returns there what is found; the moments of lengths where these
@@ -108,6 +109,8 @@ class RankFiles {
     std::size_t const number = first_number(field) + own_[field].size();
     return has_length(field) && number < files_.looks.size() && files_.looks[number].is_asked_for;
   }
+  void put_points(FieldSink& sink, std::int64_t first, std::span<T const> values,
+                  std::size_t components) const;
   std::size_t first_number(std::size_t field) const;
   std::size_t numbers() const { return first_number(own_.size()); }
   void note(Fault const& fault);

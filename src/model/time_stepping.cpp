@@ -20,7 +20,9 @@ TimeStepping<T>::TimeStepping(config::RunConfig const& run, Stream const& stream
       has_state_(keeps_state(run)),
       is_shared_(run.ranks > 1),
       in_parts_(is_written_in_parts(run, stream.backend())),
-      wants_moments_(!run.diagnostics.empty()) {}
+      wants_moments_(!run.diagnostics.empty()) {
+  std::ranges::copy(run.output.every_nth_point, every_.begin());
+}
 
 template <class T>
 void TimeStepping<T>::advance(std::int64_t max_steps, double until) {
@@ -42,7 +44,8 @@ FoundByParts TimeStepping<T>::write_parts(std::vector<FieldTarget> const& target
   for (auto const& [field, sink] : targets)
     written.push_back(
         {static_cast<int>(std::ranges::find(own, field, &OwnField::name) - own.begin()), sink});
-  return write_own(own, std::move(written), measured && wants_moments_, find_beside());
+  return write_own({own, clock(), every_}, std::move(written), measured && wants_moments_,
+                   find_beside());
 }
 
 template <class T>
@@ -53,15 +56,15 @@ std::vector<OwnField> TimeStepping<T>::own_arrays() const {
 }
 
 template <class T>
-FoundByParts TimeStepping<T>::write_own(std::vector<OwnField> fields, std::vector<Written> targets,
-                                        bool measured,
+FoundByParts TimeStepping<T>::write_own(typename RankFiles<T>::Names names,
+                                        std::vector<Written> targets, bool measured,
                                         std::vector<std::span<T const>> const& beside) const {
   if (!files_)
     files_ = std::make_unique<RankFiles<T>>(stream_, sweep_->plan(), ranks(), own_files_);
   FoundByParts found;
   sweep_->with_own(state_.swept(), [&](auto own) {
     own.insert(own.end(), beside.begin(), beside.end());
-    found = files_->write(own, {std::move(fields), clock()}, std::move(targets), measured);
+    found = files_->write(own, names, std::move(targets), measured);
   });
   return found;
 }
@@ -116,7 +119,7 @@ void TimeStepping<T>::save(CheckpointSink& sink) const {
                    [&](FieldSink* of_first) {
                      std::vector<Written> targets;
                      if (of_first != nullptr) targets = {{static_cast<int>(i), of_first}};
-                     write_own(own_arrays(), std::move(targets), false);
+                     write_own({own_arrays(), clock()}, std::move(targets), false);
                    });
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -72,8 +73,8 @@ class TimeStepping : public Simulation {
   }
   /// Has the planes of this rank written to these places, by the numbers of fields that the arrays of the
   /// state are, and then those `beside` it.
-  FoundByParts write_own(std::vector<OwnField> fields, std::vector<Written> targets, bool measured,
-                         std::vector<std::span<T const>> const& beside = {}) const;
+  FoundByParts write_own(typename RankFiles<T>::Names names, std::vector<Written> targets,
+                         bool measured, std::vector<std::span<T const>> const& beside = {}) const;
   /// The fields of `fields_in_parts`, with what their arrays hold, in the order of these.
   virtual std::vector<OwnField> own_fields() const { return own_arrays(); }
   /// All ranks call it: the planes that this one owns of arrays of such fields that are not of the state.
@@ -110,10 +111,11 @@ class TimeStepping : public Simulation {
   Graph graph_;
   bool has_state_, is_shared_;
   bool in_parts_, wants_moments_;
-  bool without_whole_ = false;                   // of ranks
-  OwnFiles own_files_;                           // of ranks
-  mutable std::unique_ptr<RankFiles<T>> files_;  // once there is something to write
-  std::function<void()> before_change_;          // of the state's arrays, of ranks
+  std::array<std::int64_t, 3> every_ = {1, 1, 1};  // points along each axis that are written
+  bool without_whole_ = false;                     // of ranks
+  OwnFiles own_files_;                             // of ranks
+  mutable std::unique_ptr<RankFiles<T>> files_;    // once there is something to write
+  std::function<void()> before_change_;            // of the state's arrays, of ranks
   std::vector<double> graph_kind_, kind_before_;
 };
 

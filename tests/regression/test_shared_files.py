@@ -160,6 +160,40 @@ class OfTheHost(Parts):
         self.assert_files(large, (3,), precisions=("float64",))
         self.assert_files(large, (4,), "--set", "ranks=[2,2]", precisions=("float32",))
 
+    def test_some_of_the_points(self):
+        """Of scalars, vectors and derived fields, in slabs, pencils and bricks, also rounded or packed; checkpoints
+        have all points."""
+        def thin(config, every, **output):
+            return {**config, "output": {**config["output"], "every_nth_point": every, **output}}
+        self.assert_files(thin(SMALL, 2), (2, 3, 5))
+        self.assert_files(thin(SMALL, [3, 30]), (4,), "--set", "ranks=[2,2]")
+        self.assert_files(thin({**LARGE_2D, "diagnostics": ["norms", {"probe": {"at": [0.3, 0.7]}}]}, [1, 7]), (2, 5))
+        self.assert_files(thin(LARGE_2D, [2, 1]), (6,), "--set", "ranks=[3,2]", precisions=("float32",))
+        self.assert_files(thin(LARGE_3D, [3, 1, 2]), (3,), precisions=("float64",))
+        self.assert_files(thin(LARGE_3D, 2), (8,), "--set", "ranks=[2,2,2]", precisions=("float32",))
+        self.assert_files(thin(WAVE, [5, 3]), (3,), precisions=("float64",))
+        flow = pde({"h": "-div(q)", "q": "0.01*laplace(q) - h*q"}, fields={"q": "vector"}, checkpoint=CHECKPOINTS,
+                   initial={"h": "1 + x", "q": {"x": "sin(6*y)", "y": "x"}},
+                   output={"every": {"count": 3}, "derived": {"slope": "grad(h)"}})
+        self.assert_files(thin(flow, [2, 3]), (2, 3, 5))
+        large = {**flow, "grid": {"points": [1103, 601]}, "time": THREE_STEPS}
+        self.assert_files(thin(large, [2, 3]), (3,), precisions=("float64",))
+        for output in ({"precision": "float32"}, {"compression": 1}, {"precision": "float32", "compression": 3}):
+            self.assert_files(thin({**large, "output": {**flow["output"], "formats": ["hdf5"]}}, [3, 2], **output), (2,),
+                              way=r"^the first rank \(what is packed or rounded", precisions=("float64",))
+
+    def test_values_out_of_reach_at_some_points(self):
+        """The point that is written is told, and what is not written may be out of reach."""
+        config = pde({"u": "0*u"}, grid={"points": [16, 24]}, output={"every": {"count": 1}, "precision": "float32",
+                                                                      "every_nth_point": [3, 2]})
+        for initial, code in (("1 + 1e300*(x > 0.35)*(x < 0.4)*(y > 0.74)*(y < 0.76)", FAILED),
+                              ("1 + 1e300*(x > 0.4)*(x < 0.5)", DONE)):
+            file = self.write("case.yaml", {**config, "initial": {"u": initial}})
+            _, one = self.call("run", file, "--output", "one", "--quiet", "--overwrite", code=code)
+            _, err = self.end_of(self.start_ranks(3, "run", file, "--output", "many", "--quiet", "--overwrite"), code,
+                                 "values out of reach")
+            self.assertIn(one.strip(), err)
+
     def test_derived_fields_that_are_not_finite(self):
         for value in ("1/(u - 0.5)", "[1, 1/(u - 0.5)]", "[1.5e308*u, 1.5e308*u]"):
             for initial in ("x + 0.125", "1 - x"):
@@ -341,6 +375,11 @@ class OnGpu(NeedsGpu, Parts):
 
     def test_several_fields(self):
         self.assert_files(pde(REACTION, checkpoint=CHECKPOINTS, diagnostics=[]), (2,))
+
+    def test_some_of_the_points(self):
+        thin = {"every": {"count": 1}, "every_nth_point": [2, 3]}
+        self.assert_files({**LARGE_2D, "diagnostics": [], "output": thin}, (2, 3))
+        self.assert_files({**LARGE_2D, "diagnostics": [], "output": thin}, (4,), "--set", "ranks=[2,2]")
 
     def test_others_gather(self):
         whole = "^the first rank, of the whole grid"
