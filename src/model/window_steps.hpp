@@ -68,7 +68,7 @@ class WindowSteps {
   virtual void run(std::span<T* const> arrays, std::int64_t steps, Pass const& pass) = 0;
   /// Queues a look at the state as it is after `run`: a pass that has nothing to make, at all planes that
   /// this process is to answer for and, unless it looks at these alone, those beside them that a trip looks
-  /// at. What it leaves in `out`, which steps in place have none of, is lost. Of several ranks all call it,
+  /// at. What it leaves in `out`, which steps in place have none of, steps write over. Of several ranks all call it,
   /// with the arrays that `run` takes.
   virtual void look(std::span<T* const> arrays, LooksAt planes, Pass const& at);
   /// Queues the pass that the next steps begin with, in a look or after one, before it is known how many
@@ -87,7 +87,8 @@ class WindowSteps {
   using UseOwn = std::function<void(std::vector<std::span<T const>> const&)>;
   virtual void with_own(std::span<T* const> arrays, UseOwn const& use);
   /// Of several ranks all call it: `fill` puts values into `in` of a window of the planes that this one has,
-  /// into those at least that it owns (`made`), from which steps go on. Nobody needs to have the whole.
+  /// into those at least that it owns (`made`), from which steps go on. Nobody needs to have the whole. Where a
+  /// look came just before, `out` of the window is as that has left it.
   virtual void begin_with(std::span<T* const> arrays, Pass const& fill);
   /// Of several ranks all call it: the state's arrays take each other's places, the last one is the first.
   virtual void reverse();

@@ -336,6 +336,11 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
     hold_sides(0, 0);
     return moment();
   }
+  void do_events(double before, double now) override {
+    if (!in_parts_) return Base::do_events(before, now);
+    for (std::size_t const event : this->events_.due_events(before, now))
+      parts_->set(*this->sweep_, this->events_, event, this->clock().time, this->clock_of_now());
+  }
   void take_given() override {
     if (this->sweep_) this->sweep_->renew();
     if (implicit_) implicit_->forget();

@@ -44,6 +44,8 @@ class EventfulStepping : public Stepping {
   virtual std::vector<T*> state_arrays() = 0;
   /// Goes on with what they put there.
   virtual void take_given() = 0;
+  /// Does those of two moments (`Events::apply`).
+  virtual void do_events(double before, double now);
   /// Why the run ends, as `StopTest::reason` has it, on all ranks.
   virtual std::string reason_to_end(StopTest<T>& stop) = 0;
 
@@ -82,15 +84,19 @@ void EventfulStepping<T, Stepping>::advance(std::int64_t max_steps, double until
     Clock const now = this->clock();
     std::int64_t const made = now.step - before.step;
     max_steps = made < steps && now.time < moment ? 0 : max_steps - made;  // it ends with a batch
-    if (events_.due(before.time, now.time)) {
-      this->settle();
-      if (this->has_state())
-        events_.apply(
-            before.time, now.time, [this] { return moment_of_event(); }, state_arrays());
-      take_given();
-    }
+    if (events_.due(before.time, now.time)) do_events(before.time, now.time);
     test_stop();
   }
+}
+
+/// Of several ranks the first one, where none is said to do its own part.
+template <class T, class Stepping>
+void EventfulStepping<T, Stepping>::do_events(double before, double now) {
+  this->settle();
+  if (this->has_state())
+    events_.apply(
+        before, now, [this] { return moment_of_event(); }, state_arrays());
+  take_given();
 }
 
 template <class T, class Stepping>

@@ -60,10 +60,32 @@ std::optional<double> Events<T>::last(double time) const {
 template <class T>
 void Events<T>::apply(double before, double now, std::function<Moment<T>()> const& moment,
                       std::span<T* const> state) {
+  for (std::size_t const event : due_events(before, now)) set(event, moment(), state);
+}
+
+template <class T>
+std::vector<std::size_t> Events<T>::due_events(double before, double now) const {
+  std::vector<std::size_t> due;
   for (std::size_t i = 0; i < events_.size(); ++i)
     if (std::ranges::any_of(events_[i].at,
                             [&](double at) { return at > latest(before) && at <= latest(now); }))
-      set(i, moment(), state);
+      due.push_back(i);
+  return due;
+}
+
+template <class T>
+std::vector<std::size_t> Events<T>::components(std::size_t event) const {
+  std::vector<std::size_t> components;
+  for (auto const& value : events_[event].values)
+    components.push_back(static_cast<std::size_t>(value.first));
+  return components;
+}
+
+template <class T>
+void Events<T>::refuse(std::size_t event, double time, std::int64_t point) const {
+  throw NumericalError(fmt::format("at t = {} s: what {} gives is not finite at {}", time,
+                                   parameters_of(run_).sections.key_of_event(event),
+                                   format_place(run_.grid, point)));
 }
 
 template <class T>
@@ -85,11 +107,7 @@ void Events<T>::set(std::size_t event, Moment<T> const& moment, std::span<T* con
   copy_async(std::span(found), std::as_const(moments_).span().first(found.size()), stream_);
   stream_.synchronize();
   for (auto const& one : found)
-    if (one.first_non_finite >= 0)
-      throw NumericalError(fmt::format("at t = {} s: what {} gives is not finite at {}",
-                                       moment.time,
-                                       parameters_of(run_).sections.key_of_event(event),
-                                       format_place(run_.grid, one.first_non_finite)));
+    if (one.first_non_finite >= 0) refuse(event, moment.time, one.first_non_finite);
 }
 
 template class Events<float>;

@@ -39,6 +39,16 @@ class Events {
   void apply(double before, double now, std::function<Moment<T>()> const& moment,
              std::span<T* const> state);
 
+  /// The same for ranks that each set their own points: the numbers of those that `apply` does, what one of
+  /// them sets at the points, and the components that are set, in the order of its results.
+  std::vector<std::size_t> due_events(double before, double now) const;
+  equations::StencilProgram const& program(std::size_t event) const {
+    return programs_[event].program;
+  }
+  std::vector<std::size_t> components(std::size_t event) const;
+  /// Throws as `apply` does, for what an event has given at a point.
+  [[noreturn]] void refuse(std::size_t event, double time, std::int64_t point) const;
+
  private:
   /// The latest time that is still the same.
   static double latest(double time);

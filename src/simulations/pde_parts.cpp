@@ -8,6 +8,7 @@
 #include "kernels/system/step_control.hpp"
 #include "model/bricks.hpp"
 #include "model/own_values.hpp"
+#include "model/value_boxes.hpp"
 #include "simulations/pde_implicit.hpp"
 #include "simulations/pde_ranks.hpp"
 #include "simulations/pde_schemes.hpp"
@@ -136,13 +137,21 @@ std::vector<system::Extremes> SystemParts<T>::look(Window<T> const& window,
   return finder.look(std::move(step), ahead, &own);
 }
 
-/// Where the grid goes on nothing is given.
 template <class T>
 void SystemParts<T>::impose_sides(Window<T> const& window) {
+  std::vector<std::size_t> all(of_.evolved.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  impose_sides(window, all);
+}
+
+/// Where the grid goes on nothing is given.
+template <class T>
+void SystemParts<T>::impose_sides(Window<T> const& window,
+                                  std::span<std::size_t const> components) {
   auto const inputs =
       inputs_at({window.grid, window.first}, std::span(window.in).first(of_.evolved.size()));
   int const dims = window.grid.dims;
-  for (std::size_t c = 0; c < of_.evolved.size(); ++c) {
+  for (std::size_t const c : components) {
     auto input = inputs[c];
     auto const leave = [&](int axis, std::size_t end, bool goes_on) {
       if (goes_on) input.sides[axis][end] = {};
@@ -164,19 +173,75 @@ std::string SystemParts<T>::reason_to_end(WindowSteps<T>& steps, StopTest<T>& st
   refresh_sides({.sides = {1, 0, 0}});
   std::string reason;
   steps.look(arrays(), LooksAt::beside, [&](Stream&, Window<T> const& window) {
-    Part const part{window.grid, window.first};
-    auto const components = of_.evolved.size();
-    MomentPlanes<T> moment{.time = time,
-                           .step = evaluation(part, std::span(window.in).first(components)),
-                           .own = own_planes(part),
-                           .spare = {window.out.begin(),
-                                     window.out.begin() + static_cast<std::ptrdiff_t>(components)}};
-    moment.step.clock = now;
-    names_.fill(moment.step, variant_);
+    auto const moment = moment_of(window, time, now);
     of_.globals.find(moment.step, moment.own, operand_.span(), variant_);
     reason = stop.reason(rates, of_.globals.values(), moment);
   });
   return reason;
+}
+
+template <class T>
+MomentPlanes<T> SystemParts<T>::moment_of(Window<T> const& window, double time,
+                                          evaluate::DeviceClock const* now) {
+  Part const part{window.grid, window.first};
+  auto const components = of_.evolved.size();
+  MomentPlanes<T> moment{
+      .time = time,
+      .step = evaluation(part, std::span(window.in).first(components)),
+      .own = own_planes(part),
+      .spare = {window.out.begin(), window.out.begin() + static_cast<std::ptrdiff_t>(components)}};
+  moment.step.clock = now;
+  names_.fill(moment.step, variant_);
+  return moment;
+}
+
+namespace {
+
+/// Of the points of a rank's own the first whose value is not finite, by its place in the grid; or −1.
+template <class T>
+std::int64_t first_not_finite(SweepPlan const& plan, int rank, std::span<T const> own) {
+  Grid const whole = whole_grid(plan);
+  auto const extents = extents_of(whole, plan.brick_of(rank));
+  for (std::int64_t z = extents[2].lower; z < extents[2].upper; ++z)
+    for (std::int64_t y = extents[1].lower; y < extents[1].upper; ++y) {
+      PointBox const line = {extents[0], Planes{y, y + 1}, Planes{z, z + 1}};
+      auto const values = own.subspan(static_cast<std::size_t>(place_of_box(plan, rank, line)),
+                                      static_cast<std::size_t>(extents[0].count()));
+      if (std::int64_t const place = reduce::first_non_finite_on_host(values); place >= 0)
+        return place_in(whole.points, begin_of(line)) + place;
+    }
+  return -1;
+}
+
+}  // namespace
+
+/// From the values of before. The first field that is set tells what is not finite.
+template <class T>
+void SystemParts<T>::set(WindowSteps<T>& steps, Events<T> const& events, std::size_t event,
+                         double time, evaluate::DeviceClock const* now) {
+  refresh_sides({.sides = {1, 0, 0}});
+  auto const components = events.components(event);
+  steps.look(arrays(), LooksAt::beside, [&](Stream& stream, Window<T> const& window) {
+    auto const moment = moment_of(window, time, now);
+    system::advance(stream, moment.evaluation(events.program(event), nullptr), variant_);
+  });
+  std::vector<std::int64_t> bad;
+  steps.begin_with(arrays(), [&](Stream& stream, Window<T> const& window) {
+    std::vector<std::span<T>> own;
+    for (std::size_t r = 0; r < components.size(); ++r) {
+      own.push_back(gridstride::own_planes(of_.plan, window, window.in[components[r]]));
+      auto const given = gridstride::own_planes(of_.plan, window, window.out[r]);
+      copy_async(own.back(), std::span<T const>(given), stream);
+    }
+    impose_sides(window, components);
+    for (auto const& values : own)
+      bad.push_back(first_not_finite<T>(of_.plan, of_.rank, std::span<T const>(values)));
+  });
+  for (std::int64_t const own : bad) {
+    auto all = of_all_ranks(ranks(), own);
+    std::erase(all, -1);
+    if (!all.empty()) events.refuse(event, time, *std::ranges::min_element(all));
+  }
 }
 
 template <class T>

@@ -18,6 +18,7 @@
 #include "model/state.hpp"
 #include "model/step_clock.hpp"
 #include "model/window_steps.hpp"
+#include "simulations/pde_events.hpp"
 #include "simulations/pde_globals.hpp"
 #include "simulations/pde_lasting.hpp"
 #include "simulations/pde_march.hpp"
@@ -67,12 +68,18 @@ class SystemParts {
   /// The same in a window of the state, with what lies beside these planes.
   std::vector<system::Extremes> look(Window<T> const& window, StabilityFinder<T>& finder,
                                      Ahead const& ahead);
-  /// Queues what the state of a window is on sides where that is given.
+  /// Queues what these components of a window's state are on sides where that is given.
+  void impose_sides(Window<T> const& window, std::span<std::size_t const> components);
+  /// The same of all.
   void impose_sides(Window<T> const& window);
   /// As `StopTest::reason`, at this time.
   std::string reason_to_end(WindowSteps<T>& steps, StopTest<T>& stop,
                             equations::StencilProgram const& rates, double time,
                             evaluate::DeviceClock const* now);
+  /// Does an event on this rank's own planes, from which steps go on. All ranks call it; throws as
+  /// `Events::apply` does, on all of them. On the host.
+  void set(WindowSteps<T>& steps, Events<T> const& events, std::size_t event, double time,
+           evaluate::DeviceClock const* now);
   /// Has derived fields found at the present time, on the planes that this rank owns.
   std::vector<std::span<T const>> find(WindowSteps<T>& steps, DerivedPlanes<T>& derived,
                                        double time);
@@ -95,6 +102,7 @@ class SystemParts {
   /// The same of a stage: what it looks at is queued, values over the whole grid, too.
   system::Step<T> evaluation_of(Stage const& stage, Part const& part, std::span<T* const> state);
   OwnPlanes own_planes(Part const& part);
+  MomentPlanes<T> moment_of(Window<T> const& window, double time, evaluate::DeviceClock const* now);
   /// From a plane of the grid on.
   T* scratch(int number, std::size_t component, std::int64_t first) {
     return scratch_[static_cast<std::size_t>(number - 1)][component].data() +

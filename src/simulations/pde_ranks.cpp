@@ -11,6 +11,7 @@
 #include "kernels/support/rank_pieces.hpp"
 #include "model/own_values.hpp"
 #include "model/rank_files.hpp"
+#include "simulations/pde_events.hpp"
 #include "simulations/pde_globals.hpp"
 #include "simulations/pde_implicit.hpp"
 #include "simulations/pde_lasting.hpp"
@@ -303,11 +304,39 @@ bool limits_are_shared(config::RunConfig const& run) {
   return !run.time.adaptive && !linearisation_of(run)->operands().empty();
 }
 
-/// Whether something is made of the state in arrays beside it, on the first rank.
+/// Whether what looks so far along each axis, and at names with sides, finds it all among what a rank has of its
+/// neighbours for a step.
+template <class Reach>
+bool is_within_halo(config::RunConfig const& run, Reach const& reach_along) {
+  auto const stencil = stencil_of(run);
+  std::int64_t const halo = reach_of_step(run, stencil);
+  for (int axis = 0; axis < run.grid.dims; ++axis)
+    if (std::int64_t const reach = reach_along(axis);
+        reach > 0 && reach + reach_of_names(stencil, run.grid.dims, axis) > halo)
+      return false;
+  return true;
+}
+
+/// Whether each rank does what events do at its own points: they look no farther than a step, and take no
+/// values over the whole grid.
+bool does_events_in_parts(config::RunConfig const& run, Backend backend) {
+  auto const events = parameters_of(run).sections.events.size();
+  for (std::size_t event = 0; event < events; ++event) {
+    auto const stencil = event_stencil(run, event);
+    auto const program = equations::whole_program(stencil, run.grid.dims);
+    auto const reach = [&](int axis) {
+      return std::int64_t{program.reach[static_cast<std::size_t>(axis)]};
+    };
+    if (backend != Backend::cpu || !stencil.operands.empty() || !is_within_halo(run, reach))
+      return false;
+  }
+  return true;
+}
+
+/// Whether something is made of the state in arrays beside it, on a first rank that has the whole.
 bool needs_spare(config::RunConfig const& run) {
   auto const& parameters = parameters_of(run);
-  auto const& sections = parameters.sections;
-  return parameters.initial || !sections.events.empty();
+  return parameters.initial || !parameters.sections.events.empty();
 }
 
 }  // namespace
@@ -320,21 +349,16 @@ bool shares_numbers(config::RunConfig const& run) {
 bool is_written_by_all(config::RunConfig const& run, Backend backend) {
   if (!is_written_in_parts(run, backend) || goes_by_multigrid(run)) return false;
   if (!finds_derived_in_parts(run)) return false;
-  auto const stencil = stencil_of(run);
-  std::int64_t const halo = derived_numbers(run) > 0 ? reach_of_step(run, stencil) : 0;
-  for (int axis = 0; axis < run.grid.dims; ++axis)
-    if (int const reach = reach_of_derived(run, axis);
-        reach > 0 && reach + reach_of_names(stencil, run.grid.dims, axis) > halo)
-      return false;
-  return true;
+  return derived_numbers(run) == 0 ||
+         is_within_halo(run, [&](int axis) { return reach_of_derived(run, axis); });
 }
 
-/// Limits of the step that follow from values over the whole grid, events, first values that are made of
-/// others', and those that have the other sign around an axis are the first rank's.
+/// Limits of the step that follow from values over the whole grid, events that take them or look too far, first
+/// values that are made of others', and those that have the other sign around an axis are the first rank's.
 bool begins_with_parts(config::RunConfig const& run, Backend backend) {
   if (run.ranks == 1 || !goes_without_whole(run, backend) || goes_by_modes(run) ||
-      !is_written_by_all(run, backend) || needs_spare(run) || turns_around(run) ||
-      limits_are_shared(run))
+      !is_written_by_all(run, backend) || parameters_of(run).initial ||
+      !does_events_in_parts(run, backend) || turns_around(run) || limits_are_shared(run))
     return false;
   return std::ranges::all_of(
       run.initial, [&](auto const& initial) { return goes_by_planes(initial.second, run.grid); });
@@ -377,7 +401,7 @@ MemoryForecast rank_memory(config::RunConfig const& run, Device const& device) {
   });
   auto memory = forecast_slabs(run, device, rows, steps, plan);
   memory.other_bytes += global_pass_bytes(run, device.backend());
-  if (needs_spare(run)) memory.host_bytes += steps.shape.bytes();
+  if (!steps.without_whole && needs_spare(run)) memory.host_bytes += steps.shape.bytes();
   if (goes_by_multigrid(run)) memory.host_bytes += add_kept_memory(memory, run);
   return memory;
 }

@@ -233,6 +233,52 @@ class OfTheHost(Parts):
         self.assert_files(pde({"q": "0*q"}, fields={"q": "vector"}, initial={"q": {"x": "1.5e308*y", "y": "1.5e308*x"}},
                               diagnostics=[probe(0.5, 0.6, field="q.x")]), (3,), precisions=("float64",))
 
+    def test_events(self):
+        """Of scalars and vectors, several at a time, with what they look at beside a point, on sides and around axes, names
+        with sides, steps of one length and adaptive ones."""
+        flow = {"simulation": "pde", "grid": {"points": [33, 47]}, "fields": {"q": "vector"}, "let": {"w": "u^2 - 0.5"},
+                "equations": {"u": "0.01*laplace(u) - w", "q": "0.01*laplace(q) - u*q"}, "checkpoint": CHECKPOINTS,
+                "initial": {"u": "1 + sin(6*x)*y", "q": {"x": "cos(5*y)", "y": "x"}}, "output": {"every": {"count": 3}},
+                "boundary": {"u": {"x": {"lower": {"dirichlet": "1 + y*cos(9*t)"}, "upper": {"neumann": 0}}, "y": {"neumann": 0}},
+                             "q": {"x": "wall", "y": "wall"}, "w": {"x": {"neumann": 0}, "y": {"neumann": 0}}},
+                "time": {"end": 0.01, "scheme": "rk4"}, "events": [
+                    {"at": [0.002, 0.005], "set": {"u": "u + 1e-4*laplace(u) + t*y", "q": "0.9*q + 1e-3*grad(w)"}},
+                    {"at": 0.005, "set": {"q": "u*q"}}, {"at": 0.0063, "set": {"u": "u*(1 + 0.1*x)"}}]}
+        around = {**flow, "boundary": {"x": "periodic", "y": "periodic"}}
+        self.assert_files(flow, (2, 3, 5))
+        self.assert_files(around, (3,))
+        self.assert_files(around, (4,), "--set", "ranks=[2,2]")
+        self.assert_files(flow, (4,), "--set", "ranks=[2,2]", precisions=("float64",))
+        self.assert_files({**flow, "grid": {"points": [33, 67]}, "time": {"step": "adaptive", "scheme": "rk45", "end": 0.01}},
+                          (3,))
+        volume = {**around, "grid": {"points": [23, 24, 25]}, "time": {"end": 0.01, "scheme": "ssprk2"},
+                  "initial": {**flow["initial"], "q": {"x": "z", "y": "x", "z": "y"}},
+                  "boundary": {"x": "periodic", "y": "periodic", "z": "periodic"},
+                  "events": {"at": 0.004, "set": {"u": "u + x", "q": "q + 1e-3*curl(q)"}}}
+        self.assert_files(volume, (8,), "--set", "ranks=[2,2,2]")
+        self.assert_files({**flow, "grid": {"points": [1103, 1201]}, "time": THREE_STEPS, "output": {"every": {"count": 1}},
+                           "events": {"at": 1.5e-8, "set": {"u": "u*y"}}}, (3,), precisions=("float64",))
+
+    def test_events_that_look_farther(self):
+        """Than a step, or at the whole: the first rank does them."""
+        config = pde({"u": "0.01*laplace(u) - u^3"}, checkpoint=CHECKPOINTS, time={"end": 0.01, "scheme": "euler"})
+        for given in ("u - 1e-9*laplace(laplace(u))", "u - mean(u)"):
+            self.assert_files({**config, "events": {"at": 0.005, "set": {"u": given}}}, (3,), precisions=("float64",))
+
+    def test_events_that_are_not_finite(self):
+        """The first value in the first field that is set, with the words of one process."""
+        for given in ({"u": "u/(y - 0.5)", "v": "1/(x - x)"}, {"v": "1/(y - 0.75) + 1/(y - 0.25)", "u": "u"}):
+            config = pde({"u": "0.01*laplace(u)", "v": "0*v"}, grid={"points": [16, 20]}, initial={"u": "1 + x", "v": "0"},
+                         events={"at": 0.01, "set": given}, time={"end": 0.02})
+            file = self.write("case.yaml", config)
+            _, one = self.call("run", file, "--output", "one", "--quiet", "--overwrite", code=None)
+            self.assertIn("is not finite at", one)
+            for count in (2, 3):
+                process = self.start_ranks(count, "run", file, "--output", "many", "--quiet", "--overwrite")
+                _, err = process.communicate(timeout=120)
+                self.assertIn(one.strip().splitlines()[0], err)
+                self.assertNotEqual(process.returncode, DONE)
+
     def test_values_over_the_whole_grid(self):
         """In the equations and in a condition that ends the run."""
         config = pde({"u": "0.1*laplace(u) - mean(u) + 0.1*u^2", "v": "0.1*laplace(v)"}, checkpoint=CHECKPOINTS,
