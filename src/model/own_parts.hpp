@@ -17,6 +17,9 @@ struct OwnField {
   std::string name;
   std::vector<std::string> numbers;  ///< what messages call what is in these
   std::string magnitude = {};        ///< and the lengths of vectors; empty: nobody asks for them
+  /// Else formulas of diagnostics alone read it: it is not looked through, and has no number (`FoundByParts`). Such
+  /// come last.
+  bool is_seen = true;
 };
 
 /// Fields of T on the host of which this rank has a part, as all ranks look at them at once.

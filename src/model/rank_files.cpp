@@ -136,7 +136,7 @@ FoundByParts RankFiles<T>::write(std::span<std::span<T const> const> own, Names 
 template <class T>
 void RankFiles<T>::put(std::vector<Written> const& written, typename RankArrays<T>::Owners owners,
                        bool wants_moments) {
-  arrays_.look(own_, owners, [&](Slab const& slab) { take(slab, written, wants_moments); });
+  arrays_.look(seen(), owners, [&](Slab const& slab) { take(slab, written, wants_moments); });
 }
 
 /// What comes after a value that is not finite is of no use.
@@ -337,7 +337,7 @@ void RankFiles<T>::scale(std::vector<FieldMoments>& found) {
     for (T& value : values) value *= factor;
     note(number, first, values);
   };
-  arrays_.look(own_, RankArrays<T>::Owners::all, [&](Slab const& slab) {
+  arrays_.look(seen(), RankArrays<T>::Owners::all, [&](Slab const& slab) {
     std::size_t number = first_number(slab.number);
     for (auto const& values : slab.values) {
       if (exponents[number] != 0) note_scaled(number, slab.first, {values.begin(), values.end()});

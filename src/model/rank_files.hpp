@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <mutex>
@@ -112,7 +113,12 @@ class RankFiles {
   void put_points(FieldSink& sink, std::int64_t first, std::span<T const> values,
                   std::size_t components) const;
   std::size_t first_number(std::size_t field) const;
-  std::size_t numbers() const { return first_number(own_.size()); }
+  std::size_t numbers() const { return first_number(seen().size()); }
+  /// What is looked through.
+  std::span<Together const> seen() const {
+    auto const end = std::ranges::find(names_.fields, false, &OwnField::is_seen);
+    return std::span(own_).first(static_cast<std::size_t>(end - names_.fields.begin()));
+  }
   void note(Fault const& fault);
   void note_lengths(std::size_t field, std::int64_t first, std::span<T const> lengths);
   void note(std::size_t number, std::int64_t first, std::span<T const> values);

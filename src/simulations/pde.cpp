@@ -72,7 +72,7 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
         inputs_(inputs),
         fields_(stream, run, state_, evolved_),
         side_values_(stream, run, state_) {
-    if (pde::is_written_by_all(run, stream.backend())) derived_.emplace(run, stream);
+    if (pde::is_written_by_all(run, stream.backend())) quantity_planes_.emplace(run, stream);
     auto const stencil = stencil_of(run);
     if (has_whole()) {
       names_.emplace(stream, run.grid, pde::name_programs(stencil, run.grid.dims),
@@ -144,10 +144,10 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
     this->test_stop();
   }
 
-  bool has_parts() const override { return derived_.has_value(); }
+  bool has_parts() const override { return quantity_planes_.has_value(); }
   std::vector<Field> fields_in_parts() const override {
     auto fields = fields_.described();
-    for (Field const& derived : derived_->described()) fields.push_back(derived);
+    for (Field const& derived : quantity_planes_->described(true)) fields.push_back(derived);
     return fields;
   }
   FoundByParts write_parts(std::vector<FieldTarget> const& targets, bool measured) override {
@@ -188,14 +188,16 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
  private:
   std::vector<OwnField> own_fields() const override {
     auto own = fields_.own();
-    for (Field const& derived : derived_->described())
+    for (Field const& derived : quantity_planes_->described(true))
       own.push_back(
           own_field(*std::ranges::find(run_.fields, derived.name, &config::FieldInfo::name)));
+    for (Field const& quantity : quantity_planes_->described(false))
+      own.push_back({.name = quantity.name, .numbers = {quantity.name}, .is_seen = false});
     return own;
   }
   std::vector<std::span<T const>> find_beside() override {
-    if (derived_->described().empty()) return {};
-    return parts_->find(*this->sweep_, *derived_, this->clock().time);
+    if (!quantity_planes_->has_any()) return {};
+    return parts_->find(*this->sweep_, *quantity_planes_, this->clock().time);
   }
   /// Of several ranks the first one, where it has the arrays of all of the grid.
   bool has_whole() const { return this->has_state() && !in_parts_; }
@@ -472,7 +474,7 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
   std::optional<pde::LastingArrays<T>> lasting_;
   pde::SideValues<T> side_values_;
   mutable std::optional<pde::QuantityFinder<T>> quantities_;  // the same
-  std::optional<pde::DerivedPlanes<T>> derived_;              // of ranks that write their parts
+  std::optional<pde::QuantityPlanes<T>> quantity_planes_;     // of ranks that write their parts
   /// For views of the state: that of the sides may have to be found anew.
   std::function<std::vector<system::Input<T>>()> present_ = [this] { return present(); };
   equations::StencilProgram program_;

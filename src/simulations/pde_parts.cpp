@@ -246,7 +246,7 @@ void SystemParts<T>::set(WindowSteps<T>& steps, Events<T> const& events, std::si
 
 template <class T>
 std::vector<std::span<T const>> SystemParts<T>::find(WindowSteps<T>& steps,
-                                                     DerivedPlanes<T>& derived, double time) {
+                                                     QuantityPlanes<T>& quantities, double time) {
   refresh_sides({.sides = {1, 0, 0}});
   std::vector<std::span<T const>> own;
   steps.look(arrays(), LooksAt::beside, [&](Stream&, Window<T> const& window) {
@@ -254,8 +254,8 @@ std::vector<std::span<T const>> SystemParts<T>::find(WindowSteps<T>& steps,
         evaluation({window.grid, window.first}, std::span(window.in).first(of_.evolved.size()));
     step.clock = of_.clock.device();
     names_.fill(step, variant_);
-    derived.find(step, time);
-    for (T const* const array : derived.arrays())
+    quantities.find(step, time);
+    for (T const* const array : quantities.arrays())
       own.push_back(gridstride::own_planes(of_.plan, window, array));
   });
   return own;

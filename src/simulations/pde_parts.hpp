@@ -80,8 +80,8 @@ class SystemParts {
   /// `Events::apply` does, on all of them. On the host.
   void set(WindowSteps<T>& steps, Events<T> const& events, std::size_t event, double time,
            evaluate::DeviceClock const* now);
-  /// Has derived fields found at the present time, on the planes that this rank owns.
-  std::vector<std::span<T const>> find(WindowSteps<T>& steps, DerivedPlanes<T>& derived,
+  /// Has quantities found at the present time, on the planes that this rank owns.
+  std::vector<std::span<T const>> find(WindowSteps<T>& steps, QuantityPlanes<T>& quantities,
                                        double time);
   /// Why another kernel than was meant makes the stages; or empty.
   std::string fallback() const;

@@ -45,38 +45,25 @@ void add_quantities(std::vector<Row>& rows, config::RunConfig const& run) {
     rows.push_back(scratch(run, "operand of quantities", 1));
 }
 
-namespace {
-
-/// Calls `use` for the derived fields among the quantities, in their order.
-template <class Use>
-void for_derived(config::RunConfig const& run, Use const& use) {
-  for (Quantity const& quantity : parameters_of(run).quantities)
-    if (quantity.written) use(quantity);
-}
-
-}  // namespace
-
-bool finds_derived_in_parts(config::RunConfig const& run) {
-  bool all = true;
-  for_derived(run, [&](Quantity const& quantity) {
-    all = all && stencil_of(run, quantity).operands.empty();
+bool finds_quantities_in_parts(config::RunConfig const& run) {
+  return std::ranges::all_of(parameters_of(run).quantities, [&](Quantity const& quantity) {
+    return stencil_of(run, quantity).operands.empty();
   });
-  return all;
 }
 
-int derived_numbers(config::RunConfig const& run) {
+int quantity_numbers(config::RunConfig const& run) {
   int numbers = 0;
-  for_derived(run,
-              [&](Quantity const& quantity) { numbers += numbers_of(quantity, run.grid.dims); });
+  for (Quantity const& quantity : parameters_of(run).quantities)
+    numbers += numbers_of(quantity, run.grid.dims);
   return numbers;
 }
 
-int reach_of_derived(config::RunConfig const& run, int axis) {
+int reach_of_quantities(config::RunConfig const& run, int axis) {
   int most = 0;
-  for_derived(run, [&](Quantity const& quantity) {
+  for (Quantity const& quantity : parameters_of(run).quantities) {
     auto const program = equations::whole_program(stencil_of(run, quantity), run.grid.dims);
     most = std::max<int>(most, program.reach[static_cast<std::size_t>(axis)]);
-  });
+  }
   return most;
 }
 
@@ -143,27 +130,30 @@ void QuantityFinder<T>::queue(Task& task, std::vector<system::Input<T>> const& i
 }
 
 template <class T>
-DerivedPlanes<T>::DerivedPlanes(config::RunConfig const& run, Stream const& stream)
+QuantityPlanes<T>::QuantityPlanes(config::RunConfig const& run, Stream const& stream)
     : stream_(stream), run_(run) {
-  for_derived(run, [&](Quantity const& quantity) {
-    auto const stencil = stencil_of(run, quantity);
-    tasks_.push_back(
-        {&quantity, equations::program_of(stencil.terms, stencil.rates, run.grid.dims)});
-  });
+  for (bool const written : {true, false})
+    for (Quantity const& quantity : parameters_of(run).quantities) {
+      if (quantity.written != written) continue;
+      auto const stencil = stencil_of(run, quantity);
+      tasks_.push_back(
+          {&quantity, equations::program_of(stencil.terms, stencil.rates, run.grid.dims)});
+    }
   if (!tasks_.empty()) clock_ = Buffer<evaluate::DeviceClock>(stream_, MemorySpace::device, 1);
 }
 
 template <class T>
-std::vector<Field> DerivedPlanes<T>::described() const {
+std::vector<Field> QuantityPlanes<T>::described(bool written) const {
   std::vector<Field> fields;
   for (Task const& task : tasks_)
-    fields.push_back({task.quantity->name(), "1", run_.grid, precision_of<T>(), nullptr,
-                      static_cast<int>(task.program.results.size())});
+    if (task.quantity->written == written)
+      fields.push_back({task.quantity->name(), "1", run_.grid, precision_of<T>(), nullptr,
+                        static_cast<int>(task.program.results.size())});
   return fields;
 }
 
 template <class T>
-void DerivedPlanes<T>::find(system::Step<T> step, double time) {
+void QuantityPlanes<T>::find(system::Step<T> step, double time) {
   evaluate::set_clock(stream_, clock_.data(), {time, 0, 0});
   step.is_stage = false;
   step.clock = clock_.data();
@@ -182,7 +172,7 @@ void DerivedPlanes<T>::find(system::Step<T> step, double time) {
 }
 
 template <class T>
-std::vector<T const*> DerivedPlanes<T>::arrays() const {
+std::vector<T const*> QuantityPlanes<T>::arrays() const {
   std::vector<T const*> arrays;
   for (Task const& task : tasks_)
     for (auto const& values : task.values) arrays.push_back(values.data());
@@ -191,7 +181,7 @@ std::vector<T const*> DerivedPlanes<T>::arrays() const {
 
 template class QuantityFinder<float>;
 template class QuantityFinder<double>;
-template class DerivedPlanes<float>;
-template class DerivedPlanes<double>;
+template class QuantityPlanes<float>;
+template class QuantityPlanes<double>;
 
 }  // namespace gridstride::pde

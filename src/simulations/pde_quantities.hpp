@@ -24,12 +24,12 @@ equations::Stencil stencil_of(config::RunConfig const& run, Quantity const& quan
 /// side by side, and those in which they are found one by one.
 void add_quantities(std::vector<Row>& rows, config::RunConfig const& run);
 
-/// Whether ranks find all derived fields of a run on their own planes: none of them takes values over the
-/// whole grid. And the numbers that these have at a point.
-bool finds_derived_in_parts(config::RunConfig const& run);
-int derived_numbers(config::RunConfig const& run);
+/// Whether ranks find all of them on their own planes: none of them takes values over the whole grid. And the
+/// numbers that they have at a point.
+bool finds_quantities_in_parts(config::RunConfig const& run);
+int quantity_numbers(config::RunConfig const& run);
 /// Points along an axis that they look at.
-int reach_of_derived(config::RunConfig const& run, int axis);
+int reach_of_quantities(config::RunConfig const& run, int axis);
 
 /// Finds what follows from the fields of a system: derived fields, and what diagnostics look at.
 /// Instantiated for float and double.
@@ -62,14 +62,16 @@ class QuantityFinder {
   Buffer<evaluate::DeviceClock> clock_;
 };
 
-/// Finds derived fields on planes that a rank has. Instantiated for float and double.
+/// Finds derived fields, and then what diagnostics look at, on planes that a rank has. Instantiated for float and
+/// double.
 template <class T>
-class DerivedPlanes {
+class QuantityPlanes {
  public:
-  DerivedPlanes(config::RunConfig const& run, Stream const& stream);
+  QuantityPlanes(config::RunConfig const& run, Stream const& stream);
 
-  /// What there is, without values.
-  std::vector<Field> described() const;
+  /// What there is that is `written`, or else for diagnostics, without values.
+  std::vector<Field> described(bool written) const;
+  bool has_any() const { return !tasks_.empty(); }
   /// Queues them from the fields at a time, for the grid, the piece and the inputs of a step.
   void find(system::Step<T> step, double time);
   /// What `find` has made, an array for each number, with as many points as the step's grid.

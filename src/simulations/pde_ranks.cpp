@@ -269,7 +269,7 @@ SlabSteps slab_steps(config::RunConfig const& run, Device const& device,
   bool const reads_whole = !steps.without_whole && names_read_lasting(run, stencil);
   shape.scratch = (steps.without_whole ? 0 : run.ranks * arrays_of_first(rows)) +
                   (reads_whole ? run.ranks + 1 : 1) * lasting +
-                  (is_written_by_all(run, device.backend()) ? derived_numbers(run) : 0);
+                  (is_written_by_all(run, device.backend()) ? quantity_numbers(run) : 0);
   if (goes_by_passes(run, device.backend())) {
     auto const program = equations::program_of(stencil.terms, stencil.rates, run.grid.dims);
     bool const has_globals = !stencil.operands.empty();
@@ -348,9 +348,9 @@ bool shares_numbers(config::RunConfig const& run) {
 
 bool is_written_by_all(config::RunConfig const& run, Backend backend) {
   if (!is_written_in_parts(run, backend) || goes_by_multigrid(run)) return false;
-  if (!finds_derived_in_parts(run)) return false;
-  return derived_numbers(run) == 0 ||
-         is_within_halo(run, [&](int axis) { return reach_of_derived(run, axis); });
+  if (!finds_quantities_in_parts(run)) return false;
+  return quantity_numbers(run) == 0 ||
+         is_within_halo(run, [&](int axis) { return reach_of_quantities(run, axis); });
 }
 
 /// Limits of the step that follow from values over the whole grid, events that take them or look too far, first

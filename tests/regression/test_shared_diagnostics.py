@@ -4,7 +4,7 @@ import h5py
 import numpy
 
 import support
-from shared import CHECKPOINTS, FLOW, LARGE_2D, LARGE_3D, Parts, SMALL, WAVE, heat, pde
+from shared import CHECKPOINTS, FLOW, LARGE_2D, LARGE_3D, Parts, SMALL, THREE_STEPS, WAVE, heat, pde
 
 FRACTIONS = [0, 0.001, 0.25, 0.5, 0.75, 0.999, 1]
 COUNTS = [{"histogram": {"bins": 7}}, {"histogram": {"bins": 1000, "range": [-0.2, 0.7]}}, {"quantiles": {"at": FRACTIONS}}]
@@ -94,9 +94,27 @@ class OfTheHost(Parts):
         self.assert_files(config, (2, 3, 5))
         self.assert_files(config, (4,), "--set", "ranks=[2,2]", precisions=("float32",))
 
+    def test_quantities(self):
+        """In the language of equations, beside derived fields and without; what looks farther than a step, or at the whole,
+        the first rank finds."""
+        quantities = [{"integral": "dot(grad(h), grad(h))"}, {"integral": "w + t"},
+                      {"maximum": {"of": "div(q) + x", "where": True, "name": "most"}}, {"minimum": "laplace(h)"}]
+        config = pde({"h": "-div(q)", "q": "0.01*laplace(q) - h*q"}, fields={"q": "vector"}, checkpoint=CHECKPOINTS,
+                     let={"w": "h^2 - 0.5"}, initial={"h": "1 + x", "q": {"x": "sin(6*y)", "y": "x"}},
+                     diagnostics=["norms", *quantities])
+        self.assert_files(config, (2, 3, 5))
+        self.assert_files({**config, "output": {"every": {"count": 3}, "derived": {"slope": "grad(h)"}}}, (3,))
+        self.assert_files({**config, "diagnostics": quantities}, (4,), "--set", "ranks=[2,2]")
+        large = {**config, "grid": {"points": [1103, 1201]}, "time": THREE_STEPS, "output": {"every": {"count": 1}}}
+        self.assert_files(large, (3,), precisions=("float64",))
+        heat_like = pde({"u": "0.01*laplace(u) - u^3"}, checkpoint=CHECKPOINTS, time={"end": 0.01, "scheme": "euler"})
+        for far in ("laplace(laplace(u))", "u - mean(u)"):
+            self.assert_files({**heat_like, "diagnostics": [{"integral": far}]}, (3,), precisions=("float64",),
+                              way="^the first rank, of the whole grid")
+
     def test_formulas_that_are_not_finite(self):
         """The first of them, with the words of one process."""
-        for diagnostics in ([{"integral": "(x - 0.25)^(-1)"}, {"maximum": "u"}], [{"maximum": "(y - 0.75)^(-1)"}, "norms"]):
+        for diagnostics in ([{"integral": "laplace(u)*(x - 0.25)^(-1)"}], [{"integral": "(x - 0.25)^(-1)"}, {"maximum": "u"}], [{"maximum": "(y - 0.75)^(-1)"}, "norms"]):
             file = self.write("case.yaml", pde({"u": "0*u"}, initial={"u": "1 + x"}, grid={"points": [16, 20]},
                                                diagnostics=diagnostics))
             _, one = self.call("run", file, "--output", "one", "--quiet", "--overwrite", code=support.FAILED)

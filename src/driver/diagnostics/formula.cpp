@@ -84,7 +84,7 @@ std::vector<std::string> Entry::gives() const {
 }
 
 bool Entry::is_found_by_parts(config::RunOptions const& run) const {
-  return quantity_.empty() && goes_by_planes(formula(), run.grid, run.grid.dims);
+  return !quantity_.empty() || goes_by_planes(formula(), run.grid, run.grid.dims);
 }
 
 void Entry::declare_formula(Visitor& v, std::string_view key, std::string_view documentation,

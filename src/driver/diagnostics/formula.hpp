@@ -51,7 +51,7 @@ class Entry : public config::Diagnostic {
   void declare(config::Visitor& visitor, config::Spec const& self,
                config::RunOptions const& run) override;
   std::vector<std::string> gives() const override;
-  /// One that can be evaluated at some points alone.
+  /// One that can be evaluated at some points alone. Of quantities the simulation tells whether it finds them so.
   bool is_found_by_parts(config::RunOptions const& run) const override;
 
  private:

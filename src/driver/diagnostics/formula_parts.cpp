@@ -23,8 +23,10 @@
 namespace gridstride::formula {
 namespace {
 
-/// The formula with numbers of points in the place of all coordinates.
-Expression by_indices(Expression formula, Grid const& grid) {
+/// The formula with numbers of points in the place of all coordinates; a quantity is an array.
+Expression by_indices(Entry const& entry, Grid const& grid) {
+  if (!entry.quantity().empty()) return Expression::variable(expression::first_array);
+  Expression formula = entry.formula();
   for (int axis = 0; axis < grid.dims; ++axis) formula = evaluate::by_index(formula, grid, axis);
   return formula;
 }
@@ -39,10 +41,15 @@ class OfParts {
         weighs_(weighs),
         pieces_(pieces_of(run, run.grid)),
         stream_(parts.stream),
-        program_(stream_, by_indices(entry.formula(), run.grid), variant_of(run, "evaluate")),
+        program_(stream_, by_indices(entry, run.grid), variant_of(run, "evaluate")),
         clock_(stream_, MemorySpace::device, 1),
         slabs_(stream_, parts.plan, parts.ranks) {
     evaluate::set_clock(stream_, clock_.data(), {parts.clock.time, 0, 0});
+    if (!entry.quantity().empty()) {
+      arrays_ = {find({entry.quantity(), entry.quantity()})};
+      reads_ = {true};
+      return;
+    }
     for (Variable const& array : arrays_of(run))
       if (!array.own_grid) arrays_.push_back(find(array));
     reads_ = reads(entry.formula(), arrays_.size());
