@@ -50,7 +50,7 @@ std::vector<T> to_first(Ranks& ranks, std::vector<T> const& own) {
   static_assert(std::is_trivially_copyable_v<T>);
   auto const bytes = bytes_to_first(ranks, std::as_bytes(std::span(own)));
   std::vector<T> all(bytes.size() / sizeof(T));
-  std::memcpy(all.data(), bytes.data(), bytes.size());
+  if (!bytes.empty()) std::memcpy(all.data(), bytes.data(), bytes.size());
   return all;
 }
 
