@@ -331,24 +331,17 @@ class Corrected final : public SolverBody<T> {
     copy_async(couplings_.span(), std::span<double const>(numbers), stream);
     stream.synchronize();
   }
-  /// What has been found since the last time, so many times. `next`, if there is one, is queued before the host
-  /// waits for that.
-  std::span<Found const> take_found(Stream& stream, std::size_t times,
-                                    std::function<void()> const& next = {}) {
+  /// What has been found since the last time, so many times.
+  std::span<Found const> take_found(Stream& stream, std::size_t times) {
     std::size_t const size = 2 * times;
     copy_async(seen_.span().first(size), std::as_const(found_).span().first(size), stream);
     zero_async(found_.span().first(size), stream);
-    if (next) {
-      stream.record(looked_);
-      next();
-      looked_.synchronize();
-    } else {
-      stream.synchronize();
-    }
+    stream.synchronize();
     if (shared_) shared_->raise_to_all(seen_.span().first(size));
     return std::as_const(seen_).span().first(size);
   }
-  /// What a direction has found, in one of so many places by turns. A GPU goes on meanwhile.
+  /// What a direction has found, in one of so many places by turns. `next`, if there is one, is queued before the
+  /// host waits for that.
   Found const* take_found_along(Stream& stream, std::size_t place,
                                 std::function<void()> const& next) {
     auto const at = [place](auto const& buffer) { return buffer.subspan(2 * place, 2); };
