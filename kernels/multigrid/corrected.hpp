@@ -98,7 +98,8 @@ class Corrected final : public SolverBody<T> {
     if constexpr (!std::is_same_v<T, double>) u_ = {stream, MemorySpace::device, held};
     auto const finest = this->finest();
     if (options.conjugates) {
-      product_ = {stream, MemorySpace::device, held};
+      product_ = {stream, MemorySpace::device,
+                  static_cast<std::size_t>(2 * hierarchy_.levels().front().colour)};
       along_directions_ = {stream, MemorySpace::device, 1};
       if (goes_by_tiles(stream) && !shares_)
         alternate(stream);
@@ -310,14 +311,14 @@ class Corrected final : public SolverBody<T> {
     hierarchy_.clear(stream);
     zero_async(alternate_.span(), stream);
   }
+  /// Products, which lie as the finest level's values do; of a rank whose own planes have the colours exchanged its
+  /// first colour is behind the other one.
+  S* products() { return product_.data() + std::max<std::int64_t>(-finest().colour, 0); }
   void keep_field(Stream& stream) {
-    Grid const& grid = equation_.grid;
-    auto const held = poisson::points_held(equation_);
-    field_ = {stream, MemorySpace::device, static_cast<std::size_t>(held)};
-    Extent const points{static_cast<int>(grid.points[0]), static_cast<int>(grid.points[1]),
-                        static_cast<int>(held / grid.face_size(2))};
-    each(stream,
-         ScaleField<T, S>{points, equation_.diffusivities, field_.data(), a_.weight[0] * scale_});
+    auto const finest = this->finest();
+    field_ = {stream, MemorySpace::device, static_cast<std::size_t>(finest.field_size())};
+    zero_async(field_.span(), stream);
+    each(stream, ScaleField<T, S>{a_, finest, field_.data(), a_.weight[0] * scale_});
   }
   void keep_couplings(Stream& stream, std::array<Axis, 3> const& axes) {
     std::vector<double> numbers;

@@ -1,8 +1,9 @@
-// Relaxation and residuals of large levels whose equations are stored, in 2D and 3D: as in cuda_march.cu a thread has a column of strips along the last axis, of 16 bytes of a colour's half
-// row each.
+// Relaxation and residuals of large levels whose equations are stored, in 2D and 3D: as in cuda_march.cu a
+// thread has a column of strips along the last axis, of 16 bytes of a colour's half row each.
 //
 // Faces come to most of the bytes: three a point, of which a colour needs all; a in their place to a third
-// of that (stored_strips.cuh).
+// of that (stored_strips.cuh). Then instructions bind as much as memory does: what tells of a strip's
+// surroundings is kept for all planes, and places go on from plane to plane.
 
 #include "kernels/multigrid/columns.cuh"
 #include "kernels/multigrid/follow.cuh"
@@ -23,10 +24,28 @@ __device__ inline bool has_beside(int at, int step, int count, bool periodic) {
   return periodic || (next >= 0 && next < count);
 }
 
+/// What there is around a strip, in the bits of a number.
+constexpr unsigned has_left = 1, has_right = 2, has_below = 4, has_above = 8;
+
+/// A number that is kept in a register, where the compiler would rather find it anew for each plane.
+template <class Number>
+__device__ Number kept(Number number) {
+  asm volatile("" : "+r"(number));
+  return number;
+}
+
+/// What comes to be known with a plane.
+template <class S>
+struct OfPlane {
+  Stored8<S> mass;
+  Strip<S> f, u, below, above, behind;
+  S side;
+};
+
 template <Does does, bool volume, bool reacts, class Strips, class S>
 __global__ void __launch_bounds__(threads_of_columns, Strips::blocks)
-    stored_kernel(__grid_constant__ Level<S> const level, int colour, S first_over, Axes axes,
-                  int piece) {
+    stored_kernel(__grid_constant__ Level<S> const level, int colour, Axes axes, int piece,
+                  int step) {
   constexpr int width = vector_width<S>;
   constexpr bool relaxes = does == Does::relax || does == Does::relax_first,
                  overdoes = does == Does::overdo || does == Does::overdo_first;
@@ -36,100 +55,109 @@ __global__ void __launch_bounds__(threads_of_columns, Strips::blocks)
   if (first >= level.half || j >= m) return;
   bool const rings = level.periodic[0], wraps = level.periodic[axes.along];
   int const over_across = row_stride(level, axes.across),
-            over_along = row_stride(level, axes.along);
-  std::int64_t const row = std::int64_t{j} * over_across;
-  S const* const other =
-      (does == Does::relax_first ? level.f : level.u) + (1 - colour) * level.colour + row;
-  S const* const reciprocals = level.reciprocal + row;
-  auto const load_other = [&](S const* from) {
-    Strip<S> values = load_changing(from);
+            over_along = kept(step * row_stride(level, axes.along));
+  // Places that go on from plane to plane.
+  int const first_plane = step > 0 ? column.first : column.last - 1;
+  std::int64_t const start = std::int64_t{j} * over_across +
+                             std::int64_t{first_plane} * row_stride(level, axes.along) + first;
+  S const* other =
+      (does == Does::relax_first ? level.f : level.u) + (1 - colour) * level.colour + start;
+  S const* right = level.f + colour * level.colour + start;
+  S* own = level.u + colour * level.colour + start;
+  S const* reciprocal = level.reciprocal + start;
+  auto const load_other = [&](std::int64_t place) {
+    Strip<S> values = load_changing(other + place);
     if constexpr (does == Does::relax_first) {
-      Strip<S> const by = load_strip(reciprocals + (from - other));
-      for (int v = 0; v < width; ++v) values.at[v] = first_over * values.at[v] * by.at[v];
+      Strip<S> const by = load_strip(reciprocal + place);
+      for (int v = 0; v < width; ++v) values.at[v] *= by.at[v];
     }
     return values;
   };
-  auto const load_one = [&](S const* from) {
-    S const value = *from;
-    return does == Does::relax_first ? first_over * value * __ldg(reciprocals + (from - other))
-                                     : value;
+  auto const load_one = [&](int place) {
+    S const value = other[place];
+    return does == Does::relax_first ? value * __ldg(reciprocal + place) : value;
   };
-  S const* const rights = level.f + colour * level.colour + row + first;
-  S* const own = level.u + colour * level.colour + row + first;
-  S* const results = does == Does::keep_residual ? level.r + (own - level.u) : own;
 
   // The row's neighbours: beyond the strip's ends, and beside it.
-  int const left = first > 0 ? first - 1 : (n - 1) >> 1;
-  bool const has_left = first > 0 || rings, has_right = first + width < level.half;
+  // Where a ring closes a strip may end before its last point.
   int const closes =
-      rings && n / 2 - 1 >= first && n / 2 - 1 < first + width ? n / 2 - 1 - first : -1;
-  bool const has_below = volume && has_beside(j, -1, m, level.periodic[axes.across]),
-             has_above = volume && has_beside(j, 1, m, level.periodic[axes.across]);
-  int const below_at = (beside(j, -1, m, level.periodic[axes.across]) - j) * over_across + first,
-            above_at = (beside(j, 1, m, level.periodic[axes.across]) - j) * over_across + first;
-
+      rings && n / 2 - 1 >= first && n / 2 - 1 < first + width ? n / 2 - 1 - first : width;
+  int const to_left = kept(first > 0 ? -1 : (n - 1) >> 1),
+            to_right = kept(closes < width ? -first : width);
+  bool const across_wraps = level.periodic[axes.across];
+  int const to_below = kept((beside(j, -1, m, across_wraps) - j) * over_across),
+            to_above = kept((beside(j, 1, m, across_wraps) - j) * over_across);
+  unsigned const has = kept((first > 0 || rings ? has_left : 0u) |
+                            (first + width < level.half || closes < width ? has_right : 0u) |
+                            (volume && has_beside(j, -1, m, across_wraps) ? has_below : 0u) |
+                            (volume && has_beside(j, 1, m, across_wraps) ? has_above : 0u));
   bool const is_last = 2 * (first + width) > n;
-  Strips strips(level, axes, first, j, column.first);
-  std::int64_t const mass_place = level.mass_place(2 * first, volume ? j : 0, 0);
-  std::int64_t const mass_plane = level.face_stride(axes.along);
+  Strips strips(level, axes, first, j, first_plane, step);
+  Coefficient const* mass = level.mass;
+  std::int64_t const mass_plane = step * level.face_stride(axes.along);
+  if constexpr (reacts)
+    mass += level.mass_place(2 * first, volume ? j : 0, 0) +
+            first_plane * level.face_stride(axes.along);
+
+  // Of a column that goes through all planes.
+  int const ahead_of_all = step > 0 ? 0 : p - 1, last_of_all = step > 0 ? p - 1 : 0;
 
   wait_for_kernel_before();
   Strip<S> before{}, here{};
   if constexpr (does != Does::begin) {
-    if (has_beside(column.first, -1, p, wraps))
-      before =
-          load_other(other + std::int64_t{beside(column.first, -1, p, wraps)} * over_along + first);
-    here = load_other(other + std::int64_t{column.first} * over_along + first);
+    if (first_plane != ahead_of_all)
+      before = load_other(-over_along);
+    else if (wraps)
+      before = load_other(std::int64_t{p - 1} * over_along);
+    here = load_other(0);
   }
-  for (int k = column.first; k < column.last; ++k) {
+  int const planes = column.last - column.first;
+  for (int done = 0, k = first_plane; done < planes; ++done, k += step) {
     bool const odd = ((colour + j + k) & 1) != 0;
-    std::int64_t const plane = std::int64_t{k} * over_along;
-    strips.load(k);
-    Stored8<S> mass{};
-    if constexpr (reacts) mass = Stored8<S>::load(level.mass + mass_place + k * mass_plane);
-    Strip<S> const f = load_changing(rights + plane);
-    Strip<S> u{}, below{}, above{}, behind{}, result;
-    S side = 0, closing = 0;
-    if constexpr (does == Does::overdo || does == Does::keep_residual)
-      u = load_changing(own + plane);
+    OfPlane<S> now{};
+    strips.load();
+    if constexpr (reacts) now.mass = Stored8<S>::load(mass);
+    now.f = load_changing(right);
+    if constexpr (does == Does::overdo || does == Does::keep_residual) now.u = load_changing(own);
     if constexpr (does == Does::overdo_first) {
-      u = load_strip(reciprocals + first + plane);
-      for (int v = 0; v < width; ++v) u.at[v] = first_over * f.at[v] * u.at[v];
+      now.u = load_strip(reciprocal);
+      for (int v = 0; v < width; ++v) now.u.at[v] *= now.f.at[v];
     }
     if constexpr (does != Does::begin) {
-      S const* const at = other + plane;
-      if (has_beside(k, 1, p, wraps))
-        behind = load_other(other + std::int64_t{beside(k, 1, p, wraps)} * over_along + first);
-      if (has_below) below = load_other(at + below_at);
-      if (has_above) above = load_other(at + above_at);
-      if (odd ? has_right : has_left) side = load_one(at + (odd ? first + width : left));
-      if (closes >= 0) closing = load_one(at);
+      if (k != last_of_all)
+        now.behind = load_other(over_along);
+      else if (wraps)
+        now.behind = load_other(std::int64_t{1 - p} * over_along);
+      if ((has & has_below) != 0) now.below = load_other(to_below);
+      if ((has & has_above) != 0) now.above = load_other(to_above);
+      if ((has & (odd ? has_right : has_left)) != 0) now.side = load_one(odd ? to_right : to_left);
     }
+    Strip<S> result;
     auto const find = [&](auto number) {
       constexpr int is_odd = number.value;
       S beyond[width];  // on the side of the next pair in the row
 #pragma unroll
       for (int v = 0; v < width; ++v)
-        beyond[v] = is_odd == 1 ? (v + 1 < width ? here.at[(v + 1) % width] : side)
-                                : (v > 0 ? here.at[(v + width - 1) % width] : side);
-      if (is_odd == 1 && closes >= 0)
-        for (int v = 0; v < width; ++v)
-          if (v == closes) beyond[v] = closing;
+        beyond[v] = is_odd == 1 ? (v + 1 < width ? here.at[(v + 1) % width] : now.side)
+                                : (v > 0 ? here.at[(v + width - 1) % width] : now.side);
+      if (is_odd == 1 && closes < width - 1)
+        for (int v = 0; v + 1 < width; ++v)
+          if (v == closes) beyond[v] = now.side;
 #pragma unroll
       for (int v = 0; v < width; ++v) {
         auto const around = strips.template around<is_odd>(v);
         S diagonal = around.diagonal();
-        if constexpr (reacts) diagonal += S{mass.at(2 * v + is_odd)};
+        if constexpr (reacts) diagonal += S{now.mass.at(2 * v + is_odd)};
         if constexpr (does == Does::begin) {
-          result.at[v] = diagonal == 0 ? S{0} : level.over * over_diagonal(f.at[v], diagonal);
+          result.at[v] = diagonal == 0 ? S{0} : level.over * over_diagonal(now.f.at[v], diagonal);
         } else {
           S const on_left = is_odd == 1 ? here.at[v] : beyond[v];
           S const on_right = is_odd == 1 ? beyond[v] : here.at[v];
-          S const from = !relaxes ? u.at[v] : around.is_left_nearer() ? on_left : on_right;
-          S left = f.at[v] +
-                   around.drawn({on_left - from, on_right - from, below.at[v] - from,
-                                 above.at[v] - from, before.at[v] - from, behind.at[v] - from});
-          if constexpr (reacts) left -= S{mass.at(2 * v + is_odd)} * from;
+          S const from = !relaxes ? now.u.at[v] : around.is_left_nearer() ? on_left : on_right;
+          S left = now.f.at[v] + around.drawn({on_left - from, on_right - from,
+                                               now.below.at[v] - from, now.above.at[v] - from,
+                                               before.at[v] - from, now.behind.at[v] - from});
+          if constexpr (reacts) left -= S{now.mass.at(2 * v + is_odd)} * from;
           S const over = overdoes ? level.over : S{1};
           result.at[v] = does == Does::keep_residual ? left
                          : diagonal == 0             ? S{0}
@@ -144,9 +172,15 @@ __global__ void __launch_bounds__(threads_of_columns, Strips::blocks)
       find(std::integral_constant<int, 1>{});
     else
       find(std::integral_constant<int, 0>{});
-    *reinterpret_cast<Strip<S>*>(results + plane) = result;
+    S* const to = does == Does::keep_residual ? own + (level.r - level.u) : own;
+    *reinterpret_cast<Strip<S>*>(to) = result;
+    other += over_along;
+    right += over_along;
+    own += over_along;
+    if constexpr (does == Does::relax_first || does == Does::overdo_first) reciprocal += over_along;
+    if constexpr (reacts) mass += mass_plane;
     before = here;
-    here = behind;
+    here = now.behind;
     strips.go_on();
   }
 }
@@ -158,61 +192,70 @@ auto kernel_for(Level<S> const& level) {
                                 : stored_kernel<does, false, reacts, FaceStrips<false, S>, S>;
 }
 
-template <Does does, class S>
-void launch(Stream& stream, Level<S> const& level, int colour, S first_over = 1) {
-  Axes const axes = axes_of(level);
-  auto* const kernel =
-      level.mass != nullptr ? kernel_for<does, true>(level) : kernel_for<does, false>(level);
-  auto const columns =
-      Columns::of(level.half / vector_width<S>, level.count[axes.across], level.count[axes.along])
-          .fitted(stream, kernel, level.count[axes.along]);
-  follow(stream, kernel, columns.grid, columns.block, 0, level, colour, first_over, axes,
-         columns.piece);
-  GRIDSTRIDE_CHECK_LAUNCH(stream, "multigrid colour");
-}
-
+/// The passes of a visit, one forth and the next one back: it begins with what the one before has left in
+/// the L2 cache.
 template <class S>
-void relax(Stream& stream, Level<S> const& level) {
-  if (level.over == 1)
-    launch<Does::relax>(stream, level, 0);
-  else
-    launch<Does::overdo>(stream, level, 0);
-  launch<Does::relax>(stream, level, 1);
-}
+class Passes {
+ public:
+  Passes(Stream& stream, int step) : stream_(stream), step_(step) {}
+
+  template <Does does>
+  void make(Level<S> const& level, int colour) {
+    Axes const axes = axes_of(level);
+    auto* const kernel =
+        level.mass != nullptr ? kernel_for<does, true>(level) : kernel_for<does, false>(level);
+    int const across = level.count[axes.across], along = level.count[axes.along];
+    auto const columns =
+        Columns::of(level.half / vector_width<S>, across, along).fitted(stream_, kernel, along);
+    follow(stream_, kernel, columns.grid, columns.block, 0, level, colour, axes, columns.piece,
+           step_);
+    GRIDSTRIDE_CHECK_LAUNCH(stream_, "multigrid colour");
+    step_ = -step_;
+  }
+  void relax(Level<S> const& level) {
+    level.over == 1 ? make<Does::relax>(level, 0) : make<Does::overdo>(level, 0);
+    make<Does::relax>(level, 1);
+  }
+
+ private:
+  Stream& stream_;
+  int step_;  ///< of the next one
+};
 
 }  // namespace
 
 template <class S>
 void march_stored(Stream& stream, Descend<S> const& visit) {
+  Passes<S> passes(stream, 1);
   // From 0 the first colour is not stored before the second sweep, if there is one.
   bool const skips = visit.from_zero && visit.sweeps > 1;
-  S const first_over = for_sweep(visit.fine, false, 0, visit.sweeps).over;
   for (int sweep = 0; sweep < visit.sweeps; ++sweep) {
     auto const level = for_sweep(visit.fine, false, sweep, visit.sweeps);
     if (skips && sweep == 0) {
-      launch<Does::relax_first>(stream, level, 1, first_over);
+      passes.template make<Does::relax_first>(level, 1);
     } else if (skips && sweep == 1 && level.over != 1) {
-      launch<Does::overdo_first>(stream, level, 0, first_over);
-      launch<Does::relax>(stream, level, 1);
+      passes.template make<Does::overdo_first>(level, 0);
+      passes.template make<Does::relax>(level, 1);
     } else if (visit.from_zero && sweep == 0) {
-      launch<Does::begin>(stream, level, 0);
-      launch<Does::relax>(stream, level, 1);
+      passes.template make<Does::begin>(level, 0);
+      passes.template make<Does::relax>(level, 1);
     } else {
-      relax(stream, level);
+      passes.relax(level);
     }
   }
-  launch<Does::keep_residual>(stream, visit.fine, 0);
+  passes.template make<Does::keep_residual>(visit.fine, 0);
   if (visit.from_zero) return gather_stored(stream, visit.fine, visit.coarse);
   // Roundings of a u that the coarser level has a part in leave something at the second colour.
-  launch<Does::keep_residual>(stream, visit.fine, 1);
+  passes.template make<Does::keep_residual>(visit.fine, 1);
   march_stored(stream, Gather<S>{visit.fine, visit.coarse, visit.fine.r});
 }
 
 template <class S>
 void march_stored(Stream& stream, Ascend<S> const& visit) {
   march_stored(stream, Correct<S>{visit.fine, visit.coarse, 3, true});
+  Passes<S> passes(stream, -1);
   for (int sweep = 0; sweep < visit.sweeps; ++sweep)
-    relax(stream, for_sweep(visit.fine, true, sweep, visit.sweeps));
+    passes.relax(for_sweep(visit.fine, true, sweep, visit.sweeps));
 }
 
 #define GRIDSTRIDE_INSTANTIATE(S)                         \

@@ -174,46 +174,13 @@ __global__ void __launch_bounds__(threads_of_columns)
       }
       Spot const at = spots.spot(0);
       double const q = step.scale * product(), p = product.here();
-      step.q[at.grid] = static_cast<S>(q);
+      step.q[at.level] = static_cast<S>(q);
       own = own + Summed{at.share * p * q, p * r};
       r = next_r;
       product.go_on();
       spots.go_on();
     }
   }
-  sum_by_block(own, sums + number_of_block());
-}
-
-/// The same of equations that go by tiles, in S: roundings are those of q.
-template <bool stays, class T, class S>
-__global__ void __launch_bounds__(threads_of_tile, sizeof(S) == sizeof(float) ? 4 : 3)
-    direction_tile_kernel(__grid_constant__ ApplyToDirection<T, S> const step, int piece,
-                          int before, Summed* sums) {
-  auto const& level = step.level;
-  Column const column(piece, before + level.count[2]);
-  Summed own;
-  LevelTile<S> const of_level(level);
-  auto const values = [&] {
-    if constexpr (stays)
-      return LevelValues<S>(level, step.p);
-    else
-      return GridValues<S>{step.p};
-  }();
-  auto const reaction = static_cast<S>(step.a.reaction * step.scale);
-  double const* const all_weights = step.a.weight;
-  S const weights[3] = {1, static_cast<S>(all_weights[1] / all_weights[0]),
-                        static_cast<S>(all_weights[2] / all_weights[0])};
-  auto const equations = tile_equations(step.field, weights, [&](std::int64_t place) {
-    auto const* const all = step.a.reactions;
-    return all == nullptr ? reaction : static_cast<S>(double{all[place]} * step.scale);
-  });
-  for_tile(
-      step.a, equations, values, max(column.first - before, 0), column.last - before,
-      [&](int k, std::int64_t, int r, int) { return *of_level.of(level.f, k, r); },
-      [&](int, std::int64_t plane, int, int in_plane, S q, S p, S r) {
-        (step.q + plane)[in_plane] = q;
-        own = own + Summed{double{p} * double{q}, double{p} * double{r}};
-      });
   sum_by_block(own, sums + number_of_block());
 }
 
@@ -224,11 +191,10 @@ Columns columns_of(Step const& step) {
                           : Columns::in_blocks(256, 1, x, 1, y);
 }
 
-/// Of products.
+/// Of residuals that go by tiles.
 template <class Step>
-Columns product_columns_of(Step const& step) {
+Columns tile_columns_of(Step const& step) {
   auto const [x, y, z] = step.extent();
-  if (!goes_by_tiles(step.a)) return columns_of(step);
   auto columns = Columns::in_blocks(tile_width, tile_rows, x, y, z);
   columns.block.y = tile_rows / 2;
   return columns;
@@ -241,9 +207,10 @@ struct SumColumns {
   Columns columns;
   int before;
 
-  template <class Step>
-  static SumColumns of(Step const& step, Columns columns, Planes const& planes) {
+  template <class T, class S>
+  static SumColumns of(ApplyToDirection<T, S> const& step, Planes const& planes) {
     auto const [x, y, z] = step.extent();
+    auto columns = goes_by_tiles(step.a) ? product_columns(step) : columns_of(step);
     bool const volume = step.a.dims == 3;
     columns.piece = piece_of_columns(std::int64_t{x} * (volume ? y : 1) * planes.count);
     int const before = static_cast<int>(step.a.first[planes.axis] % columns.piece);
@@ -258,7 +225,7 @@ template <class T, class S>
 void march_stored(Stream& stream, TakeResidual<T, S> const& step, Found* largest) {
   if (goes_by_tiles(step.a)) {
     auto* const kernel = residual_tile_kernel<T, S>;
-    auto const columns = product_columns_of(step).fitted(stream, kernel, step.level.count[2]);
+    auto const columns = tile_columns_of(step).fitted(stream, kernel, step.level.count[2]);
     kernel<<<columns.grid, columns.block, 0, native(stream)>>>(step, columns.piece, largest);
     GRIDSTRIDE_CHECK_LAUNCH(stream, "multigrid residual");
     return;
@@ -275,7 +242,7 @@ template <class T, class S>
 void cuda_residual_ahead(Stream& stream, TakeResidual<T, S> const& step,
                          Advance<T, S> const& advance, Found* largest) {
   auto* const kernel = residual_ahead_kernel<T, S>;
-  auto const columns = product_columns_of(step).fitted(stream, kernel, step.level.count[2]);
+  auto const columns = tile_columns_of(step).fitted(stream, kernel, step.level.count[2]);
   kernel<<<columns.grid, columns.block, 0, native(stream)>>>(step, advance.p, advance.along,
                                                              advance.unit, columns.piece, largest);
   GRIDSTRIDE_CHECK_LAUNCH(stream, "multigrid residual ahead");
@@ -283,21 +250,15 @@ void cuda_residual_ahead(Stream& stream, TakeResidual<T, S> const& step,
 
 template <class T, class S>
 std::size_t blocks_of(ApplyToDirection<T, S> const& step, Planes const& planes) {
-  auto const grid = SumColumns::of(step, product_columns_of(step), planes).columns.grid;
+  auto const grid = SumColumns::of(step, planes).columns.grid;
   return std::size_t{grid.x} * grid.y * grid.z;
 }
 
 template <class T, class S>
 void march_stored(Stream& stream, ApplyToDirection<T, S> const& step, Planes const& planes,
                   Summed* sums) {
-  auto const [columns, before] = SumColumns::of(step, product_columns_of(step), planes);
-  if (goes_by_tiles(step.a)) {
-    auto* const kernel =
-        step.stays ? direction_tile_kernel<true, T, S> : direction_tile_kernel<false, T, S>;
-    kernel<<<columns.grid, columns.block, 0, native(stream)>>>(step, columns.piece, before, sums);
-    GRIDSTRIDE_CHECK_LAUNCH(stream, "multigrid direction");
-    return;
-  }
+  auto const [columns, before] = SumColumns::of(step, planes);
+  if (goes_by_tiles(step.a)) return march_product(stream, step, columns, before, sums);
   auto* const kernel =
       step.a.dims == 3 ? direction_kernel<true, T, S> : direction_kernel<false, T, S>;
   kernel<<<columns.grid, columns.block, 0, native(stream)>>>(step, columns.piece, before,

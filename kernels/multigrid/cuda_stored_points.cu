@@ -158,10 +158,6 @@ void march_stored(Stream& stream, TakeDirection<T, S> const& step) {
   launch_points(stream, step);
 }
 template <class T, class S>
-void march_stored(Stream& stream, Conjugate<T, S> const& step) {
-  launch_points(stream, step);
-}
-template <class T, class S>
 void march_stored(Stream& stream, BeginResidual<T, S> const& step) {
   launch_points(stream, step);
 }
@@ -182,7 +178,6 @@ void march_stored(Stream& stream, AdvanceResidual<T, S> const& step, Found* larg
   template std::size_t blocks_of(SumAlongBefore<T, S> const&, Planes const&);               \
   template void march_stored(Stream&, SumAlongBefore<T, S> const&, Planes const&, Summed*); \
   template void march_stored(Stream&, TakeDirection<T, S> const&);                          \
-  template void march_stored(Stream&, Conjugate<T, S> const&);                              \
   template void march_stored(Stream&, BeginResidual<T, S> const&);                          \
   template void march_stored(Stream&, AddCorrection<T, S> const&, Found*);                  \
   template void march_stored(Stream&, Advance<T, S> const&, Found*);                        \

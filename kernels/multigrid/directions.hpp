@@ -53,7 +53,7 @@ struct SumAlongBefore {
   GRIDSTRIDE_HOST_DEVICE Extent extent() const { return points_of(level); }
   GRIDSTRIDE_HOST_DEVICE Spot spot(int i, int j, int k) const { return spot_of(a, level, i, j, k); }
   GRIDSTRIDE_HOST_DEVICE Loaded load(Spot const& at) const {
-    return {level.u[at.level], q[at.grid]};
+    return {level.u[at.level], q[at.level]};
   }
   GRIDSTRIDE_HOST_DEVICE Summed finish(Spot const& at, Loaded const& has) const {
     return {at.share * double{has.z} * double{has.q}, 0};
@@ -64,39 +64,16 @@ struct SumAlongBefore {
   }
 };
 
-/// p = z + β·p, where β is 0 z. Of the first direction there is no `along`, and nothing in p.
+/// p = z + β·before, of the direction before, where β is 0 z: over that one in the order of the grid, or where the
+/// cycle has found z, beside one that stays where it is.
 template <class T, class S>
 struct TakeDirection {
   poisson::Operator<T> a;
   Level<S> level;
   S* p;
-  Along const* along;  ///< may be null
-  struct Loaded {
-    S z, p;
-    double beta;
-  };
-  GRIDSTRIDE_HOST_DEVICE Extent extent() const { return points_of(level); }
-  GRIDSTRIDE_HOST_DEVICE Spot spot(int i, int j, int k) const { return spot_of(a, level, i, j, k); }
-  GRIDSTRIDE_HOST_DEVICE Loaded load(Spot const& at) const {
-    if (along == nullptr) return {level.u[at.level], S{0}, 0};
-    return {level.u[at.level], p[at.grid], along->beta};
-  }
-  GRIDSTRIDE_HOST_DEVICE void finish(Spot const& at, Loaded const& has) const {
-    p[at.grid] = static_cast<S>(has.beta == 0 ? double{has.z} : has.z + has.beta * has.p);
-  }
-  GRIDSTRIDE_HOST_DEVICE void operator()(int i, int j, int k) const {
-    Spot const at = spot(i, j, k);
-    finish(at, load(at));
-  }
-};
-
-/// The same of directions that stay where cycles have found them, this one and the one before in arrays of their own.
-template <class T, class S>
-struct Conjugate {
-  poisson::Operator<T> a;
-  Level<S> level;
   S const* before;
-  Along const* along;
+  bool stays;          ///< both lie as the level's values do
+  Along const* along;  ///< null: of the first direction, and nothing lies in `before`
   struct Loaded {
     S z, p;
     double beta;
@@ -105,11 +82,15 @@ struct Conjugate {
   GRIDSTRIDE_HOST_DEVICE Spot spot(int i, int j, int k) const {
     return spot_of(a, level, i, j, k, false);
   }
+  GRIDSTRIDE_HOST_DEVICE std::int64_t place(Spot const& at) const {
+    return stays ? at.level : at.grid;
+  }
   GRIDSTRIDE_HOST_DEVICE Loaded load(Spot const& at) const {
-    return {level.u[at.level], before[at.level], along->beta};
+    if (along == nullptr) return {level.u[at.level], S{0}, 0};
+    return {level.u[at.level], before[place(at)], along->beta};
   }
   GRIDSTRIDE_HOST_DEVICE void finish(Spot const& at, Loaded const& has) const {
-    level.u[at.level] = static_cast<S>(has.beta == 0 ? double{has.z} : has.z + has.beta * has.p);
+    p[place(at)] = static_cast<S>(has.beta == 0 ? double{has.z} : has.z + has.beta * has.p);
   }
   GRIDSTRIDE_HOST_DEVICE void operator()(int i, int j, int k) const {
     Spot const at = spot(i, j, k);
@@ -128,7 +109,7 @@ bool goes_by_tiles(poisson::Operator<T> const& a) {
   return true;
 }
 
-/// q = scale·A·p; Σ V·p·q and Σ V·p·r, of the residual r that the finest level has as its f.
+/// q = scale·A·p, which lies as the level's values do; Σ V·p·q and Σ V·p·r, of the residual r that the finest level has as its f.
 template <class T, class S>
 struct ApplyToDirection {
   poisson::Operator<T> a;
@@ -136,14 +117,15 @@ struct ApplyToDirection {
   S *p, *q;
   double scale;
   bool stays;      ///< where that goes by tiles: p lies as the level's values do
-  S const* field;  ///< there, a·weight[0]·scale
+  S const* field;  ///< there, a·weight[0]·scale, in the order of a level's field
   GRIDSTRIDE_HOST_DEVICE Extent extent() const { return points_of(level); }
   GRIDSTRIDE_HOST_DEVICE Summed operator()(int i, int j, int k) const {
     std::int64_t const at[3] = {a.first[0] + i, a.first[1] + j, a.first[2] + k};
     std::int64_t const place = at[0] + at[1] * a.stride[1] + at[2] * a.stride[2];
     double const product = scale * poisson::product_of(a, p, at).product;
-    double const share = poisson::share_of(a, at), r = level.f[level.place(i, j, k)];
-    q[place] = static_cast<S>(product);
+    std::int64_t const of_level = level.place(i, j, k);
+    double const share = poisson::share_of(a, at), r = level.f[of_level];
+    q[of_level] = static_cast<S>(product);
     return {share * p[place] * product, (level.is_stored() ? 1 : share) * p[place] * r};
   }
 };
@@ -199,7 +181,7 @@ struct AdvanceResidual {
     return spot_of(a, level, i, j, k, level.is_stored());
   }
   GRIDSTRIDE_HOST_DEVICE Loaded load(Spot const& at) const {
-    return {q[at.grid], level.f[at.level], along->alpha};
+    return {q[at.level], level.f[at.level], along->alpha};
   }
   GRIDSTRIDE_HOST_DEVICE Found finish(Spot const& at, Loaded const& has) const {
     double const residual = (at.share == 1 ? double{has.f} : has.f / at.share) - has.alpha * has.q;

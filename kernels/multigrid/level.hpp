@@ -86,7 +86,8 @@ struct Level {
   /// a, also of what lies beside the points; null: faces are stored. Else of `face` counts which is null.
   Coefficient const* field;
   S of_axis[3];  ///< what a face is of the sum of a on both sides
-  /// 1/diagonal at the places of the first colour, 0 where that is 0: where a GPU goes by columns, else null.
+  /// What the first sweep from 0 makes of f at the places of the first colour, 0 where the diagonal is 0: where a
+  /// GPU goes by columns, else null.
   S const* reciprocal;
   int line;
   /// The same as they were found, without gaps; of the only level, which textbooks' methods have.

@@ -3,6 +3,7 @@
 #include <cstddef>
 
 #include "core/stream.hpp"
+#include "kernels/multigrid/columns.cuh"
 #include "kernels/multigrid/directions.hpp"
 #include "kernels/multigrid/separable.hpp"
 
@@ -43,14 +44,18 @@ template <class T, class S>
 std::size_t blocks_of(ApplyToDirection<T, S> const&, Planes const&);
 template <class T, class S>
 void march_stored(Stream&, ApplyToDirection<T, S> const&, Planes const&, Summed* sums);
+/// Of equations that go by tiles.
+template <class T, class S>
+Columns product_columns(ApplyToDirection<T, S> const& step);
+template <class T, class S>
+void march_product(Stream&, ApplyToDirection<T, S> const&, Columns const&, int before,
+                   Summed* sums);
 template <class T, class S>
 std::size_t blocks_of(SumAlongBefore<T, S> const&, Planes const&);
 template <class T, class S>
 void march_stored(Stream&, SumAlongBefore<T, S> const&, Planes const&, Summed* sums);
 template <class T, class S>
 void march_stored(Stream&, TakeDirection<T, S> const&);
-template <class T, class S>
-void march_stored(Stream&, Conjugate<T, S> const&);
 template <class T, class S>
 void march_stored(Stream&, BeginResidual<T, S> const&);
 template <class T, class S>

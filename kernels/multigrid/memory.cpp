@@ -107,6 +107,7 @@ std::size_t solver_bytes(Backend backend, Grid const& grid, poisson::Sides const
   Part const part(plan, grid, fields, cuts, options, backend);
   double numbers = has_modes ? 3 * (2 * most_direct + 1) * most_direct : inverted * inverted;
   double meanwhile = 0, later = 0;  // while levels are made, and beside them afterwards
+  double values = 0, field = 0;     // of the finest level, of which a is also beside the points
   for (std::size_t l = 0; l < plan.axes.size(); ++l) {
     std::array<double, 3> count{};
     for (std::size_t i = 0; i < 3; ++i) {
@@ -126,6 +127,10 @@ std::size_t solver_bytes(Backend backend, Grid const& grid, poisson::Sides const
     double const of_colour =
         places_of_half(static_cast<int>(count[0]), points_of_level) * count[1] * count[2];
     numbers += 3 * 2 * of_colour;  // u, f and r
+    if (l == 0) {
+      values = 2 * of_colour;
+      field = (count[0] + 16) * (count[1] + 2) * (count[2] + 2);
+    }
     if (!fields) continue;
     if (backend == Backend::cuda) numbers += of_colour;  // reciprocals
     // What is kept of them has a quarter of the size, in rows of up to fifteen places more; an only
@@ -153,9 +158,8 @@ std::size_t solver_bytes(Backend backend, Grid const& grid, poisson::Sides const
     // Directions and products, and parts of sums along them: two numbers of a line, or a block.
     constexpr double blocks = 8192;
     double const lines = held / static_cast<double>(grid.points[0]);
-    later += 2 * held + 2 * (lines + held / 256 + blocks);
-    if (backend == Backend::cuda && fields && grid.dims == 3)
-      later += held;  // a that products take
+    later += std::max(held, values) + values + 2 * (lines + held / 256 + blocks);
+    if (backend == Backend::cuda && fields && grid.dims == 3) later += field;  // that products take
   }
   return static_cast<std::size_t>(sizeof(double) * (numbers + std::max(meanwhile, later))) +
          part.sent(plan);

@@ -225,12 +225,13 @@ struct AddCorrection {
   }
 };
 
-/// a of a level's points, and of those a step beside them, times `scale`.
-template <class T, class S>
-struct KeepField {
+/// a of a level's points, and of those a step beside them, times `scale`: what a level has in the place of faces, or
+/// in S what products with directions take.
+template <class T, class S, class Number>
+struct FieldOf {
   poisson::Operator<T> a;
   Level<S> level;
-  Coefficient* field;
+  Number* field;
   double scale;
   GRIDSTRIDE_HOST_DEVICE Extent extent() const {
     return {level.count[0] + 2, level.count[1] + 2, level.count[2] + 2};
@@ -243,24 +244,13 @@ struct KeepField {
       int const here = level.periodic[axis] ? (at[axis] + count) % count : at[axis];
       place += (a.first[axis] + here) * a.stride[axis];
     }
-    field[level.field_place(at[0], at[1], at[2])] =
-        Coefficient(static_cast<float>(a.diffusivities[place] * scale));
+    field[level.field_place(at[0], at[1], at[2])] = Number(a.diffusivities[place] * scale);
   }
 };
-
-/// The same of all points of an array, in the order that they have there.
 template <class T, class S>
-struct ScaleField {
-  Extent points;
-  T const* field;
-  S* scaled;
-  double scale;
-  GRIDSTRIDE_HOST_DEVICE Extent extent() const { return points; }
-  GRIDSTRIDE_HOST_DEVICE void operator()(int i, int j, int k) const {
-    std::int64_t const place = (std::int64_t{k} * points.y + j) * points.x + i;
-    scaled[place] = static_cast<S>(field[place] * scale);
-  }
-};
+using KeepField = FieldOf<T, S, Coefficient>;
+template <class T, class S>
+using ScaleField = FieldOf<T, S, S>;
 
 /// The largest diagonal element of a level's equations.
 template <class S>

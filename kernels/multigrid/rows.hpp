@@ -124,7 +124,6 @@ void find(Stream& stream, Step const& step, Found* largest) {
   EACH(KeepReciprocals<float>)                      \
   EACH(KeepReciprocals<double>)                     \
   GRIDSTRIDE_MULTIGRID_PAIR(EACH, TakeDirection)    \
-  GRIDSTRIDE_MULTIGRID_PAIR(EACH, Conjugate)        \
   GRIDSTRIDE_MULTIGRID_PAIR(FIND, Advance)          \
   GRIDSTRIDE_MULTIGRID_PAIR(FIND, AdvanceResidual)  \
   GRIDSTRIDE_MULTIGRID_PAIR(SUM, SumAlongBefore)    \

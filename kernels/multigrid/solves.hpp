@@ -40,18 +40,17 @@ void Corrected<T, S>::advance(Stream& stream, std::span<double> u,
   double* const solution = poisson::at_places(equation_, u.data());
   bool const stays = alternates();
   S* const p = stays ? finest.u : poisson::at_places(equation_, direction_.data());
-  S* const q = poisson::at_places(equation_, product_.data());
+  S* const q = products();
   Along const* const along = along_directions_.data();
   if (conjugates) find_along(stream, SumAlongBefore<T, S>{a_, finest, q}, Finds::beta);
   if (beside_) beside_->join();  // u has gone along the direction before
-  S const* const before = turn_ == 0 ? alternate_.data() : hierarchy_.levels().front().u;
-  if (!stays)
-    each(stream, TakeDirection<T, S>{a_, finest, p, conjugates ? along : nullptr});
-  else if (conjugates)
-    each(stream, Conjugate<T, S>{a_, finest, before, along});
+  S const* const alternate = turn_ == 0 ? alternate_.data() : hierarchy_.levels().front().u;
+  if (!stays || conjugates)
+    each(stream, TakeDirection<T, S>{a_, finest, p, stays ? alternate : p, stays,
+                                     conjugates ? along : nullptr});
   complete(stream, direction_.span());
-  S const* const field = poisson::at_places(equation_, field_.data());
-  find_along(stream, ApplyToDirection<T, S>{a_, finest, p, q, scale_, stays, field}, Finds::alpha);
+  find_along(stream, ApplyToDirection<T, S>{a_, finest, p, q, scale_, stays, field_.data()},
+             Finds::alpha);
   double const unit = residual.scale;
   Advance<T, S> const step{a_, finest, p, stays, solution, scale_ / unit, along, from_zero};
   if (goes_beside(from_zero))

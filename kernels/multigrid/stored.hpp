@@ -69,7 +69,7 @@ struct StoreEquations {
   }
 };
 
-/// What points of the first colour are divided by when u begins from 0.
+/// What points of the first colour have of f in the first sweep when u begins from 0.
 template <class S>
 struct KeepReciprocals {
   Level<S> level;
@@ -81,7 +81,7 @@ struct KeepReciprocals {
     if (at[0] >= level.count[0]) return;
     S const diagonal = row_of(level, at).diagonal;
     reciprocal[(std::int64_t{k} * level.count[1] + j) * level.half + x] =
-        diagonal == 0 ? S{0} : 1 / diagonal;
+        diagonal == 0 ? S{0} : for_sweep(level, false, 0, 2).over / diagonal;
   }
 };
 

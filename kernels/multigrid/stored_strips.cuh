@@ -45,7 +45,16 @@ struct Differences {
   S left, right, below, above, before, behind;
 };
 
-/// The faces around a point.
+/// a·b + c·d with the same bits as c·d + a·b.
+__device__ inline float sum_of(float a, float b, float c, float d) {
+  return __fadd_rn(__fmul_rn(a, b), __fmul_rn(c, d));
+}
+__device__ inline double sum_of(double a, double b, double c, double d) {
+  return __dadd_rn(__dmul_rn(a, b), __dmul_rn(c, d));
+}
+
+/// The faces around a point. `before` is the plane that a column has gone through, `behind` the next one, whichever
+/// way it goes: that makes no difference.
 template <class S>
 struct FacesAround {
   S left, right, below, above, before, behind;
@@ -55,26 +64,25 @@ struct FacesAround {
   /// Σ faces·differences
   __device__ S drawn(Differences<S> const& d) const {
     return (left * d.left + right * d.right) + (below * d.below + above * d.above) +
-           (before * d.before + behind * d.behind);
+           sum_of(before, d.before, behind, d.behind);
   }
 };
 
-/// a around a point, and at it: faces are sums of both.
+/// The same in units of their axes.
 template <class S>
-struct FieldAround {
-  S own, left, right, below, above, before, behind, of_across, of_along;
+struct FacesOfField {
+  FacesAround<S> of;
+  S of_across, of_along;
 
-  __device__ bool is_left_nearer() const { return left >= right; }
+  __device__ bool is_left_nearer() const { return of.is_left_nearer(); }
   __device__ S diagonal() const {
-    S const twice = own + own;
-    return (twice + (left + right)) + of_across * (twice + (below + above)) +
-           of_along * (twice + (before + behind));
+    return (of.left + of.right) + of_across * (of.below + of.above) +
+           of_along * (of.before + of.behind);
   }
   __device__ S drawn(Differences<S> const& d) const {
-    S const in_row = own * (d.left + d.right) + (left * d.left + right * d.right);
-    S const across = own * (d.below + d.above) + (below * d.below + above * d.above);
-    S const along = own * (d.before + d.behind) + (before * d.before + behind * d.behind);
-    return in_row + of_across * across + of_along * along;
+    return (of.left * d.left + of.right * d.right) +
+           of_across * (of.below * d.below + of.above * d.above) +
+           of_along * sum_of(of.before, d.before, of.behind, d.behind);
   }
 };
 
@@ -87,27 +95,32 @@ class FaceStrips {
   /// Blocks that are to be at work together on a multiprocessor.
   static constexpr int blocks = volume && sizeof(S) == sizeof(float) ? 3 : 2;
 
-  /// From the plane k on.
-  __device__ FaceStrips(Level<S> const& level, Axes axes, int first, int j, int k) {
+  /// From the plane k on, or back.
+  __device__ FaceStrips(Level<S> const& level, Axes axes, int first, int j, int k, int step) {
     auto const face_row = [&](int axis) {
       return level.face[axis] + level.face_place(axis, 2 * first, volume ? j : 0, 0);
     };
-    along_ = face_row(axes.along);
-    row_ = face_row(0);
-    if constexpr (volume) across_ = face_row(axes.across);
+    std::int64_t const plane = level.face_stride(axes.along),
+                       across_plane = std::int64_t{level.line} * (level.count[1] + 1);
+    along_ = face_row(axes.along) + (step > 0 ? k : k + 1) * plane;
+    row_ = face_row(0) + k * plane;
     to_row_ = level.line;
-    plane_ = level.face_stride(axes.along);
-    across_plane_ = std::int64_t{level.line} * (level.count[1] + 1);
-    before_ = Stored8<S>::load(along_ + k * plane_);
+    if constexpr (volume) across_ = face_row(axes.across) + k * across_plane;
+    plane_ = step * plane;
+    across_plane_ = step * across_plane;
+    before_ = Stored8<S>::load(along_);
   }
-  __device__ void load(int k) {
-    behind_ = Stored8<S>::load(along_ + (k + 1) * plane_);
-    Coefficient const* const faces = row_ + k * plane_;
-    in_row_ = Stored8<S>::load(faces);
-    row_end_ = faces[2 * width];
+  /// What the next plane has, from where it is.
+  __device__ void load() {
+    along_ += plane_;
+    behind_ = Stored8<S>::load(along_);
+    in_row_ = Stored8<S>::load(row_);
+    row_end_ = row_[2 * width];
+    row_ += plane_;
     if constexpr (volume) {
-      across_before_ = Stored8<S>::load(across_ + k * across_plane_);
-      across_behind_ = Stored8<S>::load(across_ + k * across_plane_ + to_row_);
+      across_before_ = Stored8<S>::load(across_);
+      across_behind_ = Stored8<S>::load(across_ + to_row_);
+      across_ += across_plane_;
     }
   }
   /// Of a strip's point with the number v of a parity.
@@ -136,34 +149,32 @@ class FieldStrips {
   static constexpr int width = vector_width<S>;
   static constexpr int blocks = sizeof(S) == sizeof(float) ? 3 : 2;
 
-  __device__ FieldStrips(Level<S> const& level, Axes, int first, int j, int k)
-      : row_(level.field + level.field_place(2 * first, j, 0)),
+  __device__ FieldStrips(Level<S> const& level, Axes, int first, int j, int k, int step)
+      : at_(level.field + level.field_place(2 * first, j, k)),
         to_row_(level.line),
-        plane_(level.field_stride(2)),
+        plane_(step * level.field_stride(2)),
         of_across_(level.of_axis[1]),
         of_along_(level.of_axis[2]) {
-    before_ = Stored8<S>::load(row_ + (k - 1) * plane_);
-    here_ = Stored8<S>::load(row_ + k * plane_);
+    before_ = Stored8<S>::load(at_ - plane_);
+    here_ = Stored8<S>::load(at_);
   }
-  __device__ void load(int k) {
-    Coefficient const* const here = row_ + k * plane_;
-    behind_ = Stored8<S>::load(here + plane_);
-    below_ = Stored8<S>::load(here - to_row_);
-    above_ = Stored8<S>::load(here + to_row_);
-    left_ = here[-1];
-    right_ = here[2 * width];
+  __device__ void load() {
+    below_ = Stored8<S>::load(at_ - to_row_);
+    above_ = Stored8<S>::load(at_ + to_row_);
+    left_ = at_[-1];
+    right_ = at_[2 * width];
+    at_ += plane_;
+    behind_ = Stored8<S>::load(at_);
   }
   template <int is_odd>
-  __device__ FieldAround<S> around(int v) const {
+  __device__ FacesOfField<S> around(int v) const {
     constexpr int last = 2 * width - 1;
     int const o = 2 * v + is_odd;
-    return {S{here_.at(o)},
-            o > 0 ? S{here_.at((o + last) % (last + 1))} : S{left_},
-            o < last ? S{here_.at((o + 1) % (last + 1))} : S{right_},
-            S{below_.at(o)},
-            S{above_.at(o)},
-            S{before_.at(o)},
-            S{behind_.at(o)},
+    S const own{here_.at(o)};
+    S const left{o > 0 ? here_.at((o + last) % (last + 1)) : left_},
+        right{o < last ? here_.at((o + 1) % (last + 1)) : right_};
+    return {{own + left, own + right, own + below_.at(o), own + above_.at(o), own + before_.at(o),
+             own + behind_.at(o)},
             of_across_,
             of_along_};
   }
@@ -173,7 +184,7 @@ class FieldStrips {
   }
 
  private:
-  Coefficient const* row_;
+  Coefficient const* at_;
   int to_row_;
   std::int64_t plane_;
   S of_across_, of_along_;
