@@ -101,7 +101,7 @@ class Corrected final : public SolverBody<T> {
       product_ = {stream, MemorySpace::device,
                   static_cast<std::size_t>(2 * hierarchy_.levels().front().colour)};
       along_directions_ = {stream, MemorySpace::device, 1};
-      if (goes_by_tiles(stream) && !shares_)
+      if (goes_by_strips(stream) && !shares_)
         alternate(stream);
       else
         direction_ = {stream, MemorySpace::device, held};
@@ -115,7 +115,7 @@ class Corrected final : public SolverBody<T> {
       if (is_volume) once_ = twice_[1];
     }
     if (!finest.is_stored()) keep_couplings(stream, plan.axes.front());
-    if (goes_by_tiles(stream)) keep_field(stream);
+    if (goes_by_strips(stream)) keep_field(stream);
     if (stream.backend() == Backend::cuda && can_march_stored(finest))
       together_ = piece_of_columns(unknowns_[0] * unknowns_[1] * unknowns_[2]);
     if (shares_ && options.conjugates && is_torn(equation.ranks->cuts()))
@@ -288,10 +288,10 @@ class Corrected final : public SolverBody<T> {
   /// from u, of which it has the roundings.
   static constexpr double least_carried = std::is_same_v<S, double> ? 0 : 1e-3;
   Places places() const { return places_of(a_); }
-  /// Whether products with directions go by tiles.
-  bool goes_by_tiles(Stream const& stream) const {
+  /// Whether products with directions go by strips.
+  bool goes_by_strips(Stream const& stream) const {
     return options_.conjugates && stream.backend() == Backend::cuda && can_march_stored(finest()) &&
-           multigrid::goes_by_tiles(a_);
+           multigrid::goes_by_strips(a_);
   }
   /// Whether a direction stays where a cycle has found it, and the next one goes elsewhere.
   bool alternates() const { return alternate_.size() > 0; }
@@ -304,7 +304,7 @@ class Corrected final : public SolverBody<T> {
   }
   /// Whether u goes along a direction beside what comes next: the residual needs nothing of it, or what it is ahead.
   bool goes_beside(bool from_zero) const {
-    return beside_ && (carries_ || (alternates() && !from_zero));
+    return beside_ && (carries_ || (alternates() && goes_by_tiles(a_) && !from_zero));
   }
   /// Makes all values of levels 0.
   void clear(Stream& stream) {

@@ -24,15 +24,39 @@ __device__ inline bool has_beside(int at, int step, int count, bool periodic) {
   return periodic || (next >= 0 && next < count);
 }
 
-/// What there is around a strip, in the bits of a number.
-constexpr unsigned has_left = 1, has_right = 2, has_below = 4, has_above = 8;
-
 /// A number that is kept in a register, where the compiler would rather find it anew for each plane.
 template <class Number>
 __device__ Number kept(Number number) {
   asm volatile("" : "+r"(number));
   return number;
 }
+
+/// What there is around a strip in its plane, and how far it lies from the strip.
+struct Surroundings {
+  static constexpr unsigned left = 1, right = 2, below = 4, above = 8;
+  unsigned has;  ///< which of these, in its bits
+  int to_left, to_right, to_below, to_above;
+  /// The strip's point behind which a ring closes, or as many as it has.
+  int closes;
+
+  template <class S>
+  __device__ Surroundings(Level<S> const& level, Axes axes, int first, int j, int width,
+                          bool volume) {
+    int const n = level.count[0], m = level.count[axes.across];
+    int const over = row_stride(level, axes.across);
+    bool const rings = level.periodic[0], wraps = level.periodic[axes.across];
+    closes = rings && n / 2 - 1 >= first && n / 2 - 1 < first + width ? n / 2 - 1 - first : width;
+    to_left = kept(first > 0 ? -1 : (n - 1) >> 1);
+    to_right = kept(closes < width ? -first : width);
+    to_below = kept((beside(j, -1, m, wraps) - j) * over);
+    to_above = kept((beside(j, 1, m, wraps) - j) * over);
+    has = kept((first > 0 || rings ? left : 0u) |
+               (first + width < level.half || closes < width ? right : 0u) |
+               (volume && has_beside(j, -1, m, wraps) ? below : 0u) |
+               (volume && has_beside(j, 1, m, wraps) ? above : 0u));
+  }
+  __device__ bool operator()(unsigned which) const { return (has & which) != 0; }
+};
 
 /// What comes to be known with a plane.
 template <class S>
@@ -53,7 +77,7 @@ __global__ void __launch_bounds__(threads_of_columns, Strips::blocks)
   Column const column(piece, p);
   int const first = column.x * width, j = column.across;
   if (first >= level.half || j >= m) return;
-  bool const rings = level.periodic[0], wraps = level.periodic[axes.along];
+  bool const wraps = level.periodic[axes.along];
   int const over_across = row_stride(level, axes.across),
             over_along = kept(step * row_stride(level, axes.along));
   // Places that go on from plane to plane.
@@ -78,19 +102,7 @@ __global__ void __launch_bounds__(threads_of_columns, Strips::blocks)
     return does == Does::relax_first ? value * __ldg(reciprocal + place) : value;
   };
 
-  // The row's neighbours: beyond the strip's ends, and beside it.
-  // Where a ring closes a strip may end before its last point.
-  int const closes =
-      rings && n / 2 - 1 >= first && n / 2 - 1 < first + width ? n / 2 - 1 - first : width;
-  int const to_left = kept(first > 0 ? -1 : (n - 1) >> 1),
-            to_right = kept(closes < width ? -first : width);
-  bool const across_wraps = level.periodic[axes.across];
-  int const to_below = kept((beside(j, -1, m, across_wraps) - j) * over_across),
-            to_above = kept((beside(j, 1, m, across_wraps) - j) * over_across);
-  unsigned const has = kept((first > 0 || rings ? has_left : 0u) |
-                            (first + width < level.half || closes < width ? has_right : 0u) |
-                            (volume && has_beside(j, -1, m, across_wraps) ? has_below : 0u) |
-                            (volume && has_beside(j, 1, m, across_wraps) ? has_above : 0u));
+  Surroundings const there(level, axes, first, j, width, volume);
   bool const is_last = 2 * (first + width) > n;
   Strips strips(level, axes, first, j, first_plane, step);
   Coefficient const* mass = level.mass;
@@ -128,9 +140,10 @@ __global__ void __launch_bounds__(threads_of_columns, Strips::blocks)
         now.behind = load_other(over_along);
       else if (wraps)
         now.behind = load_other(std::int64_t{1 - p} * over_along);
-      if ((has & has_below) != 0) now.below = load_other(to_below);
-      if ((has & has_above) != 0) now.above = load_other(to_above);
-      if ((has & (odd ? has_right : has_left)) != 0) now.side = load_one(odd ? to_right : to_left);
+      if (there(Surroundings::below)) now.below = load_other(there.to_below);
+      if (there(Surroundings::above)) now.above = load_other(there.to_above);
+      if (there(odd ? Surroundings::right : Surroundings::left))
+        now.side = load_one(odd ? there.to_right : there.to_left);
     }
     Strip<S> result;
     auto const find = [&](auto number) {
@@ -140,9 +153,9 @@ __global__ void __launch_bounds__(threads_of_columns, Strips::blocks)
       for (int v = 0; v < width; ++v)
         beyond[v] = is_odd == 1 ? (v + 1 < width ? here.at[(v + 1) % width] : now.side)
                                 : (v > 0 ? here.at[(v + width - 1) % width] : now.side);
-      if (is_odd == 1 && closes < width - 1)
+      if (is_odd == 1 && there.closes < width - 1)
         for (int v = 0; v + 1 < width; ++v)
-          if (v == closes) beyond[v] = now.side;
+          if (v == there.closes) beyond[v] = now.side;
 #pragma unroll
       for (int v = 0; v < width; ++v) {
         auto const around = strips.template around<is_odd>(v);

@@ -47,54 +47,59 @@ __global__ void __launch_bounds__(threads_of_columns, sizeof(S) == sizeof(float)
   __syncthreads();
   wait_for_kernel_before();
   if (x >= coarse.count[0] || y >= coarse.count[1]) return;
-  Weight const *const of_x = fine.weight[0], *const of_y = fine.weight[1],
-                      *const of_z = fine.weight[2];
-  int const n = fine.count[0], coarse_n = coarse.count[0], half = fine.half;
-  int const in_values = 2 * y * half + x, in_row = 2 * y * n + 2 * x, across = 2 * y * coarse_n + x;
-  std::int64_t const over_rows = fine.count[1];
-  auto const take = [&](int k) {
+  int const n = fine.count[0], m = fine.count[1], coarse_n = coarse.count[0], half = fine.half;
+  // Of the first of three rows in the plane 0, and from plane to plane.
+  S const* const all_values = values + (2 * y * half + x);
+  Weight const *const of_x = fine.weight[0] + (2 * y * n + 2 * x), *const of_y =
+                                                                       fine.weight[1] +
+                                                                       (2 * y * coarse_n + x);
+  int const in_z = y * coarse_n + x;
+  std::int64_t const over_values = std::int64_t{half} * m, over_x = std::int64_t{n} * m,
+                     over_y = std::int64_t{coarse_n} * m,
+                     over_z = std::int64_t{coarse_n} * coarse.count[1];
+  auto const take = [&](std::int64_t k) {
     TakenOfDoubled<S> taken{};
-    std::int64_t const row = k * over_rows;
-    S const *const of_first = values + row * half, *const of_other = of_first + fine.colour;
-    Weight const* const weights = of_x + row * n;
+    S const* const of_first = all_values + k * over_values;
+    Weight const *const in_row = of_x + k * over_x, *const of_rows = of_y + k * over_y;
 #pragma unroll
     for (int b = 0; b < 3; ++b) {
-      bool const sides_first = ((k + b) & 1) == 0, counts = both || sides_first;
-      S const* const sides = (sides_first ? of_first : of_other) + in_values;
-      S const* const centre = (sides_first ? of_other : of_first) + in_values;
-      taken.centre[b] = both || !sides_first ? centre[b * half] : S{0};
-      for (int a = 0; a < 2; ++a) taken.sides[b][a] = counts ? sides[b * half + a] : S{0};
-      if (!counts) continue;
-      taken.before[b] = load_weight(weights + (in_row + b * n));
-      taken.behind[b] = load_weight(weights + (in_row + b * n + 2));
+      bool const sides_first = ((k + b) & 1) == 0;
+      S const* const row = of_first + b * half;
+      S const first = row[0];
+      if (sides_first) {
+        taken.sides[b][0] = first;
+        taken.sides[b][1] = row[1];
+        if constexpr (both) taken.centre[b] = row[fine.colour];
+      } else {
+        taken.centre[b] = first;
+        if constexpr (both)
+          for (int a = 0; a < 2; ++a) taken.sides[b][a] = row[fine.colour + a];
+      }
+      if (!both && !sides_first) continue;
+      taken.before[b] = load_weight(in_row + b * n);
+      taken.behind[b] = load_weight(in_row + (b * n + 2));
     }
-    taken.of_before = load_weight(of_y + row * coarse_n + across);
-    taken.of_behind = load_weight(of_y + row * coarse_n + (across + 2 * coarse_n));
+    taken.of_before = load_weight(of_rows);
+    taken.of_behind = load_weight(of_rows + 2 * coarse_n);
     return taken;
   };
   int known = -1;
   S last = 0;
   for (int z = column.first; z < column.last; ++z) {
     auto const& [before, kept, behind] = planes[z - column.first];
-    auto const factor = [&](int c, int k) {
-      return given(of_z, c, (std::int64_t{k} * coarse.count[1] + y) * coarse_n + x);
+    auto const factor = [&](int c, std::int64_t k) {
+      return given(fine.weight[2], c, k * over_z + in_z);
     };
-    TakenOfDoubled<S> const of_kept = take(kept);
-    TakenOfDoubled<S> of_behind;
-    float factor_before = 0, factor_behind = 0;
-    if (before >= 0) factor_before = factor(0, before);
-    if (behind >= 0) {
-      of_behind = take(behind);
-      factor_behind = factor(2, behind);
-    }
+    // All that is asked for is under way at once, also what counts for nothing.
+    float const factor_before = before >= 0 ? factor(0, before) : 0,
+                factor_behind = behind >= 0 ? factor(2, behind) : 0;
+    TakenOfDoubled<S> const of_kept = take(kept), of_behind = take(behind >= 0 ? behind : kept);
     if (before >= 0 && before != known) last = take(before).sum();
     S sum = before >= 0 ? factor_before * last : S{0};
     sum += of_kept.sum();
-    if (behind >= 0) {
-      known = behind;
-      last = of_behind.sum();
-      sum += factor_behind * last;
-    }
+    known = behind;
+    last = of_behind.sum();
+    if (behind >= 0) sum += factor_behind * last;
     coarse.f[coarse.place(x, y, z)] = sum;
   }
 }

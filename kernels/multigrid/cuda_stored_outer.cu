@@ -210,7 +210,7 @@ struct SumColumns {
   template <class T, class S>
   static SumColumns of(ApplyToDirection<T, S> const& step, Planes const& planes) {
     auto const [x, y, z] = step.extent();
-    auto columns = goes_by_tiles(step.a) ? product_columns(step) : columns_of(step);
+    auto columns = goes_by_strips(step.a) ? product_columns(step) : columns_of(step);
     bool const volume = step.a.dims == 3;
     columns.piece = piece_of_columns(std::int64_t{x} * (volume ? y : 1) * planes.count);
     int const before = static_cast<int>(step.a.first[planes.axis] % columns.piece);
@@ -258,7 +258,7 @@ template <class T, class S>
 void march_stored(Stream& stream, ApplyToDirection<T, S> const& step, Planes const& planes,
                   Summed* sums) {
   auto const [columns, before] = SumColumns::of(step, planes);
-  if (goes_by_tiles(step.a)) return march_product(stream, step, columns, before, sums);
+  if (goes_by_strips(step.a)) return march_product(stream, step, columns, before, sums);
   auto* const kernel =
       step.a.dims == 3 ? direction_kernel<true, T, S> : direction_kernel<false, T, S>;
   kernel<<<columns.grid, columns.block, 0, native(stream)>>>(step, columns.piece, before,

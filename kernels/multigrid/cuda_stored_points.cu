@@ -22,6 +22,7 @@ __device__ void for_row(Step const& step, int j, int k, Take const& take) {
   int const lane = static_cast<int>(threadIdx.x) % warp_size, n = level.count[0];
   std::int64_t const at[3] = {a.first[0], a.first[1] + j, a.first[2] + k};
   std::int64_t const of_grid = at[0] + at[1] * a.stride[1] + at[2] * a.stride[2];
+  RowShares const shares(a, at);
   // Points of a lane are all of one colour.
   std::int64_t const of_level = level.place(lane, j, k) - (lane >> 1);
   for (int first = lane; first < n; first += at_once * warp_size) {
@@ -32,10 +33,7 @@ __device__ void for_row(Step const& step, int j, int k, Take const& take) {
         int const i = first + one * warp_size;
         if (i >= n) continue;
         Spot spot{of_grid + i, of_level + (i >> 1), 1};
-        if constexpr (halves) {
-          std::int64_t const here[3] = {at[0] + i, at[1], at[2]};
-          spot.share = poisson::share_of(a, here);
-        }
+        if constexpr (halves) spot.share = shares.of(i, n);
         visit(loaded[one], spot);
       }
     };

@@ -98,10 +98,15 @@ struct TakeDirection {
   }
 };
 
-/// Of a volume with a field a all of whose sides are given: all neighbours are in the arrays.
+/// Of a volume with a field a: products go by strips of rows, on GPUs.
+template <class T>
+bool goes_by_strips(poisson::Operator<T> const& a) {
+  return a.dims == 3 && a.diffusivities != nullptr;
+}
+/// And residuals by tiles, where all sides are given: all neighbours are in the arrays.
 template <class T>
 bool goes_by_tiles(poisson::Operator<T> const& a) {
-  if (a.dims != 3 || a.diffusivities == nullptr) return false;
+  if (!goes_by_strips(a)) return false;
   if (a.stride[2] > std::numeric_limits<int>::max()) return false;  // places in a plane are int
   for (int axis = 0; axis < 3; ++axis)
     for (int side = 0; side < 2; ++side)
@@ -116,7 +121,7 @@ struct ApplyToDirection {
   Level<S> level;
   S *p, *q;
   double scale;
-  bool stays;      ///< where that goes by tiles: p lies as the level's values do
+  bool stays;      ///< where that goes by strips: p lies as the level's values do
   S const* field;  ///< there, a·weight[0]·scale, in the order of a level's field
   GRIDSTRIDE_HOST_DEVICE Extent extent() const { return points_of(level); }
   GRIDSTRIDE_HOST_DEVICE Summed operator()(int i, int j, int k) const {

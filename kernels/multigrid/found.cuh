@@ -54,4 +54,25 @@ bool halves_cells(poisson::Operator<T> const& a) {
   return false;
 }
 
+/// The shares of cells of a row's points: halves where the row lies on sides without a given value, and again at
+/// such ends of it.
+struct RowShares {
+  double inner = 1;
+  bool halves_first = false, halves_last = false;
+
+  template <class T>
+  __device__ RowShares(poisson::Operator<T> const& a, std::int64_t const (&at)[3]) {
+    for (int axis = 1; axis < a.dims; ++axis)
+      for (int side = 0; side < 2; ++side)
+        if (a.side[axis][side] == poisson::Rule::neumann && a.is_side(axis, side, at[axis]))
+          inner /= 2;
+    halves_first = a.side[0][0] == poisson::Rule::neumann;
+    halves_last = a.side[0][1] == poisson::Rule::neumann;
+  }
+  __device__ double of(int i, int count) const {
+    double const share = halves_first && i == 0 ? inner / 2 : inner;
+    return halves_last && i == count - 1 ? share / 2 : share;
+  }
+};
+
 }  // namespace gridstride::multigrid

@@ -242,7 +242,12 @@ struct FieldOf {
     for (int axis = 0; axis < 3; ++axis) {
       int const count = level.count[axis];
       int const here = level.periodic[axis] ? (at[axis] + count) % count : at[axis];
-      place += (a.first[axis] + here) * a.stride[axis];
+      std::int64_t of_grid = a.first[axis] + here;
+      // Beside a side without flux lies what is inside of it.
+      if (of_grid < 0 && a.side[axis][0] == poisson::Rule::neumann) of_grid = 1;
+      if (of_grid >= a.points[axis] && a.side[axis][1] == poisson::Rule::neumann)
+        of_grid = a.points[axis] - 2;
+      place += of_grid * a.stride[axis];
     }
     field[level.field_place(at[0], at[1], at[2])] = Number(a.diffusivities[place] * scale);
   }
