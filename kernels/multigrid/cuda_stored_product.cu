@@ -195,7 +195,7 @@ struct StripEnds {
   }
 };
 
-template <bool stays, Beyond beyond_ends, class T, class S>
+template <bool stays, Beyond beyond_ends, bool reacts, class T, class S>
 __device__ Summed go_along(ApplyToDirection<T, S> const& step, int strip, int j, int first,
                            int last) {
   constexpr int size = RowPoints<S>::size;
@@ -246,10 +246,6 @@ __device__ Summed go_along(ApplyToDirection<T, S> const& step, int strip, int j,
     S const left_a = __ldg(field - 1), right_a = __ldg(field + size);
     RowPoints<S> const of_r = r.here();
     RowPoints<S> result;
-    for (int i = 0; i < size; ++i) result.at[i] = reaction * here.at[i];
-    if (a.reactions != nullptr)
-      for (int i = 0; i <= ends.end; ++i)
-        result.at[i] = static_cast<S>(double{a.reactions[place + i]} * step.scale) * here.at[i];
     RowShares const shares(a, at);
     S to_point = flux(here_a.at[0], left_a, here.at[0], left);
 #pragma unroll
@@ -258,7 +254,10 @@ __device__ Summed go_along(ApplyToDirection<T, S> const& step, int strip, int j,
       S const from_point = flux(own_a, i + 1 == size ? right_a : here_a.at[(i + 1) % size],
                                 ends.is_end(i) ? right : here.at[(i + 1) % size], u);
       S const to_behind = w2 * flux(own_a, behind_a.at[i], behind.at[i], u);
-      S sum = result.at[i];
+      S sum = reaction * u;
+      if constexpr (reacts)
+        sum =
+            i <= ends.end ? static_cast<S>(double{a.reactions[place + i]} * step.scale) * u : S{0};
       sum += to_point - from_point;
       sum += w1 * (flux(own_a, below_a.at[i], u, below.at[i]) -
                    flux(own_a, above_a.at[i], above.at[i], u));
@@ -284,7 +283,7 @@ __device__ Summed go_along(ApplyToDirection<T, S> const& step, int strip, int j,
   return own;
 }
 
-template <bool stays, Beyond beyond_ends, class T, class S>
+template <bool stays, Beyond beyond_ends, bool reacts, class T, class S>
 __global__ void __launch_bounds__(threads_of_columns, 2)
     product_kernel(__grid_constant__ ApplyToDirection<T, S> const step, int piece, int before,
                    Summed* sums) {
@@ -294,7 +293,7 @@ __global__ void __launch_bounds__(threads_of_columns, 2)
   Summed own;
   if (RowPoints<S>::size * column.x < level.count[0] && column.across < level.count[1] &&
       first < last)
-    own = go_along<stays, beyond_ends>(step, column.x, column.across, first, last);
+    own = go_along<stays, beyond_ends, reacts>(step, column.x, column.across, first, last);
   sum_by_block(own,
                sums + (std::int64_t{blockIdx.z} * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x);
 }
@@ -309,12 +308,16 @@ Columns product_columns(ApplyToDirection<T, S> const& step) {
 template <class T, class S>
 void march_product(Stream& stream, ApplyToDirection<T, S> const& step, Columns const& columns,
                    int before, Summed* sums) {
-  auto const kernel_for = [&]<bool stays>(std::bool_constant<stays>) {
-    return goes_by_tiles(step.a)  ? product_kernel<stays, Beyond::given, T, S>
-           : halves_cells(step.a) ? product_kernel<stays, Beyond::any_halved, T, S>
-                                  : product_kernel<stays, Beyond::any, T, S>;
+  auto const kernel_for = [&]<bool stays, bool reacts>() {
+    return goes_by_tiles(step.a)  ? product_kernel<stays, Beyond::given, reacts, T, S>
+           : halves_cells(step.a) ? product_kernel<stays, Beyond::any_halved, reacts, T, S>
+                                  : product_kernel<stays, Beyond::any, reacts, T, S>;
   };
-  auto* const kernel = step.stays ? kernel_for(std::true_type()) : kernel_for(std::false_type());
+  bool const reacts = step.a.reactions != nullptr;
+  auto* const kernel = step.stays ? (reacts ? kernel_for.template operator()<true, true>()
+                                            : kernel_for.template operator()<true, false>())
+                                  : (reacts ? kernel_for.template operator()<false, true>()
+                                            : kernel_for.template operator()<false, false>());
   kernel<<<columns.grid, columns.block, 0, native(stream)>>>(step, columns.piece, before, sums);
   GRIDSTRIDE_CHECK_LAUNCH(stream, "multigrid direction");
 }
