@@ -50,4 +50,10 @@ expression::Expression by_index(expression::Expression const& formula, Grid cons
       Expression(grid.origin[axis]) + Expression::variable(axis) * Expression(grid.spacing[axis]));
 }
 
+expression::Expression by_indices(expression::Expression const& formula, Grid const& grid) {
+  auto by_all = formula;
+  for (int axis = 0; axis < grid.dims; ++axis) by_all = by_index(by_all, grid, axis);
+  return by_all;
+}
+
 }  // namespace gridstride::evaluate

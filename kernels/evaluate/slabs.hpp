@@ -28,5 +28,7 @@ void for_each_slab(expression::Expression const& formula, Grid const& grid, doub
 /// The formula that, on pieces of a grid whose coordinates along `axis` are the indices in the whole
 /// grid, has the very values that the given one has there.
 expression::Expression by_index(expression::Expression const& formula, Grid const& grid, int axis);
+/// The same along all axes.
+expression::Expression by_indices(expression::Expression const& formula, Grid const& grid);
 
 }  // namespace gridstride::evaluate

@@ -19,14 +19,22 @@ class RootMeanSquare {
     ++count_;
   }
 
+  /// All that another one has: of values in blocks the same comes of it whoever sums each of these.
+  void add(RootMeanSquare const& other) {
+    if (other.unit_ > unit_) raise_to(other.exponent_);
+    sum_ += std::scalbn(other.sum_, 2 * (other.exponent_ - exponent_));
+    count_ += other.count_;
+  }
+
   /// NaN of no values.
   double value() const {
     return std::scalbn(std::sqrt(sum_ / static_cast<double>(count_)), exponent_);
   }
 
  private:
-  void raise(double magnitude) {
-    int const exponent = std::max(std::ilogb(magnitude) + 1, -1000);
+  void raise(double magnitude) { raise_to(std::max(std::ilogb(magnitude) + 1, -1000)); }
+
+  void raise_to(int exponent) {
     if (sum_ > 0) sum_ = std::scalbn(sum_, 2 * (exponent_ - exponent));
     exponent_ = exponent;
     unit_ = std::scalbn(1.0, exponent);

@@ -11,10 +11,8 @@
 
 #include "core/buffer.hpp"
 #include "core/error.hpp"
-#include "core/root_mean_square.hpp"
 #include "driver/diagnostics/kind.hpp"
 #include "driver/diagnostics/numbers.hpp"
-#include "kernels/evaluate/slabs.hpp"
 #include "kernels/histogram/histogram.hpp"
 #include "kernels/reduce/reduce.hpp"
 #include "kernels/scan/scan.hpp"
@@ -333,48 +331,6 @@ void require_finite(Field const& field, Clock const& clock, Stream& stream,
     std::int64_t const index = first_non_finite<T>(stream, values, "auto");
     if (index >= 0) throw_not_finite(FieldLook<T>{field, values, stream}, clock, index, infos);
   });
-}
-
-namespace {
-
-/// The numbers of a field in the largest slab of its grid.
-std::size_t slab_values(Field const& field) {
-  return evaluate::slab_size(field.grid) * static_cast<std::size_t>(field.components);
-}
-
-}  // namespace
-
-ErrorNorms error_norms(Field const& field, expression::Expression const& exact, double time,
-                       Stream& stream, int component) {
-  RootMeanSquare errors;
-  double maximum = 0;
-  bool const on_host = stream.backend() == Backend::cpu;
-  with_values(field, [&]<class T>(std::span<T const> values) {
-    Buffer<T> copy(stream, MemorySpace::pinned, on_host ? 0 : slab_values(field));
-    evaluate::for_each_slab(exact, field.grid, time, [&](evaluate::Slab const& slab) {
-      auto const numbers = static_cast<std::size_t>(field.components);
-      auto part = values.subspan(static_cast<std::size_t>(slab.first) * numbers,
-                                 slab.values.size() * numbers);
-      if (!on_host) {
-        copy_async(copy.span().first(part.size()), part, stream);
-        stream.synchronize();
-        part = copy.span().first(part.size());
-      }
-      for (std::size_t i = 0; i < slab.values.size(); ++i) {
-        auto const value =
-            static_cast<double>(part[i * numbers + static_cast<std::size_t>(component)]);
-        double const error = std::abs(value - slab.values[i]);
-        errors.add(error);
-        if (std::isnan(error) || error > maximum) maximum = error;
-      }
-    });
-  });
-  return {errors.value(), maximum};
-}
-
-std::size_t error_norms_bytes(Field const& field, Backend backend) {
-  std::size_t const copy = backend == Backend::cuda ? slab_values(field) : 0;
-  return evaluate::slab_size(field.grid) * sizeof(double) + copy * size_of(field.precision);
 }
 
 }  // namespace gridstride

@@ -92,15 +92,4 @@ std::string diagnostics_refusal(std::string_view family, std::string_view varian
 void require_finite(Field const& field, Clock const& clock, Stream& stream,
                     std::span<config::FieldInfo const> infos = {});
 
-/// How far a field, or a component of a vector, is from a formula at time t.
-struct ErrorNorms {
-  double l2 = 0;       ///< root of the mean of the squared errors
-  double maximum = 0;  ///< largest absolute error; NaN if any is
-};
-/// The field lies in the memory of the stream's device; a slab of it at a time comes to the host.
-ErrorNorms error_norms(Field const& field, expression::Expression const& exact, double time,
-                       Stream& stream, int component = 0);
-/// Host memory that it takes.
-std::size_t error_norms_bytes(Field const& field, Backend backend);
-
 }  // namespace gridstride

@@ -14,6 +14,7 @@
 #include "core/stream.hpp"
 #include "core/text.hpp"
 #include "driver/diagnostics.hpp"
+#include "driver/error_norms.hpp"
 #include "driver/formats/format.hpp"
 #include "driver/prepare.hpp"
 #include "driver/reduction.hpp"

@@ -13,6 +13,7 @@
 #include "core/version.hpp"
 #include "driver/diagnostics.hpp"
 #include "driver/diagnostics/numbers.hpp"
+#include "driver/error_norms.hpp"
 #include "driver/formulas.hpp"
 #include "driver/output_files.hpp"
 #include "driver/output_pipeline.hpp"
@@ -24,6 +25,7 @@
 #include "driver/shared_run.hpp"
 #include "driver/signals.hpp"
 #include "io/run_lock.hpp"
+#include "model/out_of_core.hpp"
 #include "simulations/registry.hpp"
 
 namespace gridstride {
@@ -61,6 +63,7 @@ class Run {
   void submit(Snapshot snapshot);
   void advance_to(Schedule::Moment const& moment);
   void stop_on_signal(int signal);
+  std::vector<ErrorNorms> errors();
   void verify();
   void end_phase(std::string const& name);
 
@@ -302,15 +305,30 @@ void Run::stop_on_signal(int signal) {
                                 paths_.checkpoint(clock.step).string()));
 }
 
-void Run::verify() {
-  auto const& options = config_.verify;
+std::vector<ErrorNorms> Run::errors() {
+  double const time = summary_.clock.time;
+  if (simulation_->has_parts() && compares_by_parts(config_)) {
+    PartsComparison comparison(config_, simulation_->fields_in_parts(), time);
+    simulation_->compare_parts(comparison);
+    return comparison.errors();
+  }
+  std::vector<ErrorNorms> errors;
   auto const fields = simulation_->fields();
-  std::string failed;
-  for (auto const& [name, formula] : options.exact) {
+  for (auto const& [name, formula] : config_.verify.exact) {
     auto [field, component] = find_number(config_.fields, fields, name);
     field.grid = simulation_->formula_grid(field);
-    auto const error =
-        error_norms(field, formula.expression, summary_.clock.time, *stream_, component);
+    errors.push_back(error_norms(field, formula.expression, time, *stream_, component));
+  }
+  return errors;
+}
+
+void Run::verify() {
+  auto const& options = config_.verify;
+  auto const found = errors();
+  std::string failed;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    auto const& name = options.exact[i].first;
+    auto const& error = found[i];
     auto const judge = [&](char const* norm, double value, std::optional<double> tolerance) {
       summary_.verified.push_back({fmt::format("{} {} error", name, norm), value});
       if (!tolerance || value <= *tolerance) return;

@@ -18,6 +18,7 @@
 #include "core/ranks.hpp"
 #include "core/version.hpp"
 #include "driver/diagnostics.hpp"
+#include "driver/error_norms.hpp"
 #include "driver/output_paths.hpp"
 #include "driver/seen_files.hpp"
 #include "driver/signals.hpp"
@@ -36,6 +37,7 @@ struct Command {
     settle,
     look,
     write,
+    compare,
     save,
     load,
     end,
@@ -272,6 +274,10 @@ class Shared final : public Simulation {
     say(measured ? Command::write : Command::look);
     return together_or_failed([&] { return simulation_->write_parts(targets, measured); });
   }
+  void compare_parts(PartsFinder& finder) override {
+    say(Command::compare);
+    together([&] { simulation_->compare_parts(finder); });
+  }
   void save(CheckpointSink& sink) const override {
     if (!has_parts()) {
       settle();
@@ -340,6 +346,9 @@ void serve_run(config::RunConfig const& run, Stream const& stream) {
       simulation->fields();
     } else if (command.kind == Command::load) {
       simulation->load(ToldSource());
+    } else if (command.kind == Command::compare) {
+      PartsComparison comparison(run, simulation->fields_in_parts(), now.time);
+      simulation->compare_parts(comparison);
     } else {
       write_parts(*simulation, command.kind);
     }

@@ -217,8 +217,14 @@ bool goes_by_planes(config::RunConfig const& run, std::span<Row const> rows, int
   });
 }
 
+bool compares_by_parts(config::RunConfig const& run) {
+  return std::ranges::all_of(run.verify.exact, [&](auto const& exact) {
+    return goes_by_planes(exact.second.expression, run.grid, run.grid.dims);
+  });
+}
+
 bool goes_without_whole(config::RunConfig const& run, Backend backend) {
-  return is_written_in_parts(run, backend) && run.verify.exact.empty();
+  return is_written_in_parts(run, backend) && compares_by_parts(run);
 }
 
 OfStripAxes<std::string> needed_of_formulas(config::RunConfig const& run,
@@ -296,6 +302,17 @@ std::optional<SweepPlan> plan_slabs(config::RunConfig const& run, Device const& 
                   format_bytes(static_cast<double>(least.device_bytes()))));
 }
 
+namespace {
+
+/// Errors, on the host, in slabs as files have them; of a GPU the rank's planes are there, too.
+std::size_t comparison_bytes(SweepPlan const& plan, Backend backend) {
+  std::size_t const errors = static_cast<std::size_t>(whole_grid(plan).size()) * sizeof(double);
+  std::size_t const own = static_cast<std::size_t>(plan.slab_planes) * plan.shape.plane_bytes();
+  return file_slabs_bytes(Backend::cpu, errors) + (backend == Backend::cuda ? own : 0);
+}
+
+}  // namespace
+
 MemoryForecast forecast_slabs(config::RunConfig const& run, Device const& device,
                               std::vector<Row> const& rows, SlabSteps const& steps,
                               std::optional<SweepPlan> const& given) {
@@ -318,6 +335,7 @@ MemoryForecast forecast_slabs(config::RunConfig const& run, Device const& device
   if (plan->ranks == 1) return memory;
   if (steps.without_whole) {
     memory.host_bytes += file_slabs_bytes(device.backend(), memory.field_bytes);
+    if (!run.verify.exact.empty()) memory.host_bytes += comparison_bytes(*plan, device.backend());
     for (config::FieldInfo const& field : run.fields) memory.streamed.push_back(field.name);
   }
   memory.rank_bytes = memory.bytes();

@@ -49,6 +49,9 @@ bool goes_by_planes(expression::Expression const& formula, Grid const& grid, int
 /// The same of all coefficients.
 bool goes_by_planes(config::RunConfig const& run, std::span<Row const> rows, int axes = 1);
 
+/// Whether fields of which ranks have parts can be compared with a run's exact solutions: formulas that can be
+/// evaluated at some points alone.
+bool compares_by_parts(config::RunConfig const& run);
 /// Whether nothing looks at the whole of a run's fields, which ranks share.
 bool goes_without_whole(config::RunConfig const& run, Backend backend);
 

@@ -100,12 +100,7 @@ std::vector<T> lengths_of(std::span<T const> vectors, std::size_t components) {
 template <class T>
 FoundByParts RankFiles<T>::write(std::span<std::span<T const> const> own, Names const& names,
                                  std::vector<Written> targets, bool measured) {
-  names_ = names;
-  own_.clear();
-  for (OwnField const& field : names_.fields) {
-    own_.emplace_back(own.begin(), own.begin() + std::ssize(field.numbers));
-    own = own.subspan(field.numbers.size());
-  }
+  take_names(own, names);
   fault_ = {};
   blocks_.clear();
   values_.clear();
@@ -131,6 +126,24 @@ FoundByParts RankFiles<T>::write(std::span<std::span<T const> const> own, Names 
   found.moments = moments_of();
   if (files_.finder) find(found);
   return found;
+}
+
+template <class T>
+void RankFiles<T>::compare(std::span<std::span<T const> const> own, Names const& names,
+                           PartsFinder& finder) {
+  take_names(own, names);
+  FoundByParts nothing;
+  finder.find(parts({}), nothing);
+}
+
+template <class T>
+void RankFiles<T>::take_names(std::span<std::span<T const> const> own, Names const& names) {
+  names_ = names;
+  own_.clear();
+  for (OwnField const& field : names_.fields) {
+    own_.emplace_back(own.begin(), own.begin() + std::ssize(field.numbers));
+    own = own.subspan(field.numbers.size());
+  }
 }
 
 template <class T>
@@ -372,18 +385,21 @@ void RankFiles<T>::find(FoundByParts& found) try {
     extremes[number] = {static_cast<T>(found.moments[number].minimum),
                         static_cast<T>(found.moments[number].maximum)};
   ranks_.broadcast(std::as_writable_bytes(std::span(extremes)));
-  OwnParts<T> const parts{
-      .stream = stream_,
-      .plan = plan_,
-      .ranks = ranks_,
-      .clock = names_.clock,
-      .fields = names_.fields,
-      .values = own_,
-      .extremes = extremes,
-      .for_own = [this](std::size_t number, auto const& use) { for_own(number, use); }};
-  files_.finder->find(parts, found);
+  files_.finder->find(parts(extremes), found);
 } catch (NumericalError const&) {
   throw FailedTogether(std::current_exception());
+}
+
+template <class T>
+OwnParts<T> RankFiles<T>::parts(std::span<typename OwnParts<T>::Extremes const> extremes) {
+  return {.stream = stream_,
+          .plan = plan_,
+          .ranks = ranks_,
+          .clock = names_.clock,
+          .fields = names_.fields,
+          .values = own_,
+          .extremes = extremes,
+          .for_own = [this](std::size_t number, auto const& use) { for_own(number, use); }};
 }
 
 template <class T>

@@ -72,6 +72,8 @@ class RankFiles {
   /// are asked for. Throws `FailedTogether` on all ranks.
   FoundByParts write(std::span<std::span<T const> const> own, Names const& names,
                      std::vector<Written> targets, bool measured);
+  /// All ranks call it likewise: the finder looks at what there is.
+  void compare(std::span<std::span<T const> const> own, Names const& names, PartsFinder& finder);
 
   /// Who writes.
   std::string const& way() const { return way_; }
@@ -100,6 +102,8 @@ class RankFiles {
     double value;
   };
 
+  void take_names(std::span<std::span<T const> const> own, Names const& names);
+  OwnParts<T> parts(std::span<typename OwnParts<T>::Extremes const> extremes);
   void put(std::vector<Written> const& written, typename RankArrays<T>::Owners owners,
            bool wants_moments);
   void take(Slab const& slab, std::vector<Written> const& written, bool wants_moments);

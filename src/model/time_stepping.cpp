@@ -49,6 +49,23 @@ FoundByParts TimeStepping<T>::write_parts(std::vector<FieldTarget> const& target
 }
 
 template <class T>
+void TimeStepping<T>::compare_parts(PartsFinder& finder) {
+  auto const own = own_fields();
+  auto const beside = find_beside();
+  sweep_->with_own(state_.swept(), [&](auto planes) {
+    planes.insert(planes.end(), beside.begin(), beside.end());
+    files().compare(planes, {own, clock()}, finder);
+  });
+}
+
+template <class T>
+RankFiles<T>& TimeStepping<T>::files() const {
+  if (!files_)
+    files_ = std::make_unique<RankFiles<T>>(stream_, sweep_->plan(), ranks(), own_files_);
+  return *files_;
+}
+
+template <class T>
 std::vector<OwnField> TimeStepping<T>::own_arrays() const {
   std::vector<OwnField> arrays;
   for (auto const& name : state_.names_of_swept()) arrays.push_back({name, {name}});
@@ -59,12 +76,10 @@ template <class T>
 FoundByParts TimeStepping<T>::write_own(typename RankFiles<T>::Names names,
                                         std::vector<Written> targets, bool measured,
                                         std::vector<std::span<T const>> const& beside) const {
-  if (!files_)
-    files_ = std::make_unique<RankFiles<T>>(stream_, sweep_->plan(), ranks(), own_files_);
   FoundByParts found;
   sweep_->with_own(state_.swept(), [&](auto own) {
     own.insert(own.end(), beside.begin(), beside.end());
-    found = files_->write(own, names, std::move(targets), measured);
+    found = files().write(own, names, std::move(targets), measured);
   });
   return found;
 }

@@ -47,6 +47,7 @@ class TimeStepping : public Simulation {
   std::vector<Field> fields_in_parts() const override;
   void share_files(OwnFiles files) override { own_files_ = std::move(files); }
   FoundByParts write_parts(std::vector<FieldTarget> const& targets, bool measured) override;
+  void compare_parts(PartsFinder& finder) override;
   void save(CheckpointSink& sink) const override;
   void load(CheckpointSource const& source) override;
 
@@ -104,6 +105,7 @@ class TimeStepping : public Simulation {
 
  private:
   void queue_all(std::int64_t steps);
+  RankFiles<T>& files() const;
   void load_own(CheckpointSource const& source);
 
   static constexpr std::int64_t passes_of_graph = 32;  // even

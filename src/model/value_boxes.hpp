@@ -54,6 +54,16 @@ inline std::vector<PointBox> boxes_of(Grid const& grid, std::int64_t lower, std:
   return boxes;
 }
 
+/// Such points as a grid whose coordinates are their numbers in the whole one.
+inline Grid index_grid(Grid grid, PointBox const& box) {
+  for (std::size_t axis = 0; axis < static_cast<std::size_t>(grid.dims); ++axis) {
+    grid.points[axis] = box[axis].count();
+    grid.origin[axis] = static_cast<double>(box[axis].lower);
+    grid.spacing[axis] = 1;
+  }
+  return grid;
+}
+
 /// Where the first of some points of a rank's own lies in an array of its planes.
 inline std::int64_t place_of_box(SweepPlan const& plan, int rank, PointBox const& box) {
   auto const begin = begin_of(extents_of(whole_grid(plan), plan.brick_of(rank)));

@@ -1,10 +1,12 @@
 """Diagnostics of runs that several processes share: found of the part that each has, with the bits of one process."""
 
+import json
+
 import h5py
 import numpy
 
 import support
-from shared import CHECKPOINTS, FLOW, LARGE_2D, LARGE_3D, Parts, SMALL, THREE_STEPS, WAVE, heat, pde
+from shared import CHECKPOINTS, FLOW, LARGE_2D, LARGE_3D, NeedsGpu, Parts, SMALL, THREE_STEPS, WAVE, heat, pde
 
 FRACTIONS = [0, 0.001, 0.25, 0.5, 0.75, 0.999, 1]
 COUNTS = [{"histogram": {"bins": 7}}, {"histogram": {"bins": 1000, "range": [-0.2, 0.7]}}, {"quantiles": {"at": FRACTIONS}}]
@@ -123,6 +125,89 @@ class OfTheHost(Parts):
                                      support.FAILED, "a formula that is not finite")
                 self.assertIn(one.strip().splitlines()[0], err)
                 self.assertNotRegex(err, r"rank \d: ")
+
+
+class Verified(Parts):
+    """Errors beside an exact solution have the bits of one process, and so has what is said of those over a tolerance."""
+
+    def one(self, config):
+        file = self.write("case.yaml", {**config, "device": self.DEVICE})
+        out, _ = self.call("run", file, "--output", "one", "--quiet", "--overwrite", "--summary", "-")
+        self.errors = json.loads(out)["verified"]
+        self.assertTrue(all(error > 0 for error in self.errors.values()), self.errors)
+        return file
+
+    def end_of(self, process, code, text):
+        out, err = super().end_of(process, code, text)
+        if code == support.DONE and out:
+            self.assertEqual(json.loads(out)["verified"], self.errors)
+        return out, err
+
+    def test_scalars(self):
+        """Of grids whose blocks lie across ranks, in slabs, pencils and bricks."""
+        exact = {"exact": {"u": "sin(3*x)*cos(y + t)"}}
+        self.assert_files({**SMALL, "verify": exact}, (2, 3, 5))
+        self.assert_files({**LARGE_2D, "verify": exact}, (2, 3, 5))
+        self.assert_files({**LARGE_2D, "verify": exact}, (6,), "--set", "ranks=[3,2]", precisions=("float32",))
+        of_volumes = {"exact": {"u": "exp(-9*(x - y)^2) + z*cos(t)"}}
+        self.assert_files({**LARGE_3D, "verify": of_volumes}, (3,), precisions=("float32",))
+        self.assert_files({**FLOW, "verify": of_volumes}, (8,), "--set", "ranks=[2,2,2]", precisions=("float64",))
+        self.assert_files({**WAVE, "verify": exact}, (3,), precisions=("float64",))
+        line = heat(grid={"points": 250001}, initial={"u": "sin(6*pi*x)"}, time={"step": 1e-14, "end": 2e-14}, checkpoint=CHECKPOINTS,
+                    boundary={"x": {"dirichlet": 0}}, output={"every": {"count": 1}}, verify={"exact": {"u": "x*(1 - x)"}})
+        self.assert_files(line, (3,))
+
+    def test_vectors(self):
+        """Of components, beside derived fields, and of these."""
+        config = pde({"h": "-div(q)", "q": "0.01*laplace(q) - h*q"}, fields={"q": "vector"}, checkpoint=CHECKPOINTS,
+                     initial={"h": "1 + x", "q": {"x": "sin(6*y)", "y": "x"}},
+                     output={"every": {"count": 3}, "derived": {"slope": "grad(h)"}},
+                     verify={"exact": {"h": "1 + x*t", "q": {"y": "x + y"}, "slope": {"x": "cos(y)"}}})
+        self.assert_files(config, (2, 3, 5))
+        self.assert_files(config, (4,), "--set", "ranks=[2,2]", precisions=("float32",))
+
+    def test_errors_of_any_magnitude(self):
+        """Whose squares are beyond all numbers, or none; and all that is known of one that is no number."""
+        for unit in ("1e-200", "1e200", "(1e-200 + 1e150*(y > 0.9))", "1e-320"):
+            self.assert_files(pde({"u": "0*u"}, grid={"points": [250, 301]}, initial={"u": "0"}, time={"step": 1, "end": 2},
+                                  checkpoint=CHECKPOINTS, output={"every": {"steps": 1}},
+                                  verify={"exact": {"u": f"{unit}*(1 + x*y)"}}), (3,), precisions=("float64",))
+
+    def test_others_go_on(self):
+        file = self.one({**LARGE_2D, "verify": {"exact": {"u": "x*t"}}})
+        self.on_ranks(3, "run", file, "--output", "many", "--quiet", "--set", "time.end=2e-8")
+        self.on_ranks(2, "run", file, "--output", "many", "--quiet", "--restart", "--summary", "-")
+        self.assert_same("one/case.h5", "many/case.h5")
+
+    def test_tolerances(self):
+        config = {**SMALL, "verify": {"exact": {"u": "x*y"}, "tolerance": {"l2": 1e-9, "max": 1e-9}}}
+        file = self.write("case.yaml", config)
+        _, one = self.call("run", file, "--output", "one", "--quiet", code=support.DOES_NOT_HOLD)
+        self.assertIn("is over the tolerance", one)
+        process = self.start_ranks(3, "run", file, "--output", "many", "--quiet")
+        _, many = self.end_of(process, support.DOES_NOT_HOLD, "an error over the tolerance")
+        self.assertTrue(many.startswith(one), many)
+        self.assertEqual(self.contents("many", "*.h5").keys(), self.contents("one", "*.h5").keys())
+
+    def test_formulas_too_long_for_parts(self):
+        """With numbers of points in the place of x and y, or of y alone: the first rank compares the whole."""
+        for axis in "xy":
+            exact = "1+(" * 63 + axis + ")" * 63
+            self.assert_files({**SMALL, "verify": {"exact": {"u": exact}}}, (3,), precisions=("float64",))
+
+
+class VerifiedOnGpu(NeedsGpu, Verified):
+    """Where no diagnostics look at fields, of ranks that are as if they were on two machines."""
+
+    DEVICE = "cuda"
+
+    def start_many(self, count, *arguments):
+        return self.start_on_machines([2 * rank // count for rank in range(count)], *arguments)
+
+    def test_scalars(self):
+        for config in (SMALL, LARGE_2D):
+            self.assert_files({**config, "diagnostics": [], "verify": {"exact": {"u": "sin(3*x)*cos(y + t)"}}}, (2, 3))
+        self.assert_files({**LARGE_2D, "diagnostics": [], "verify": {"exact": {"u": "x*t"}}}, (4,), "--set", "ranks=[2,2]")
 
 
 if __name__ == "__main__":

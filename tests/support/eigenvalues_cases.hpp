@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "driver/diagnostics.hpp"
+#include "driver/error_norms.hpp"
 #include "support/eigen_cases.hpp"
 #include "support/one_shot.hpp"
 

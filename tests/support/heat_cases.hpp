@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "core/buffer.hpp"
-#include "driver/diagnostics.hpp"
+#include "driver/error_norms.hpp"
 #include "driver/simulation_infos.hpp"
 #include "simulations/registry.hpp"
 

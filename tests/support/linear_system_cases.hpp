@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "driver/diagnostics.hpp"
+#include "driver/error_norms.hpp"
 #include "driver/prepare.hpp"
 #include "simulations/registry.hpp"
 #include "support/one_shot.hpp"

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "driver/diagnostics/numbers.hpp"
+#include "driver/error_norms.hpp"
 #include "support/pde_cases.hpp"
 
 /// Systems whose sides have fluxes, or values that follow from fields.

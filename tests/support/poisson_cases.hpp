@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "driver/diagnostics.hpp"
+#include "driver/error_norms.hpp"
 #include "support/one_shot.hpp"
 
 /// Poisson's equation with known solutions, solved without files, on any device.

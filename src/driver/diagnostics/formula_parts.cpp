@@ -26,9 +26,7 @@ namespace {
 /// The formula with numbers of points in the place of all coordinates; a quantity is an array.
 Expression by_indices(Entry const& entry, Grid const& grid) {
   if (!entry.quantity().empty()) return Expression::variable(expression::first_array);
-  Expression formula = entry.formula();
-  for (int axis = 0; axis < grid.dims; ++axis) formula = evaluate::by_index(formula, grid, axis);
-  return formula;
+  return evaluate::by_indices(entry.formula(), grid);
 }
 
 /// One formula, times the weights for an integral.
@@ -118,13 +116,6 @@ void OfParts<T>::look(Planes const& pieces, std::function<void(Slab const&)> con
 /// Of strips the values of arrays come together first.
 template <class T>
 void OfParts<T>::evaluate_box(PointBox const& box, double* values) {
-  Grid part = run_.grid;
-  for (int axis = 0; axis < part.dims; ++axis) {
-    auto const a = static_cast<std::size_t>(axis);
-    part.points[a] = box[a].count();
-    part.origin[a] = static_cast<double>(box[a].lower);
-    part.spacing[a] = 1;
-  }
   auto const rows = block_rows(points_of(box), parts_.plan.shape.grid.points, points_of(box));
   std::int64_t const place = place_of_box(parts_.plan, parts_.ranks.rank(), box);
   std::vector<Buffer<T>> packed;
@@ -140,8 +131,8 @@ void OfParts<T>::evaluate_box(PointBox const& box, double* values) {
     views.push_back({there, precision_of<T>()});
   }
   auto const size = static_cast<std::size_t>(gridstride::size_of(box));
-  evaluate::evaluate<double>(stream_, program_, part, clock_.data(), 0, std::span(values, size),
-                             views);
+  evaluate::evaluate<double>(stream_, program_, index_grid(run_.grid, box), clock_.data(), 0,
+                             std::span(values, size), views);
   if (weighs_) weigh(box, values);
 }
 
