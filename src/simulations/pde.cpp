@@ -219,11 +219,13 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
     first_look_.reset();
     if (in_parts_)
       this->begin_with(true, [this](Stream& stream, Window<T> const& window) {
-        pde::for_each_field(run_, window, [&](auto const& source, Targets<T> targets) {
+        pde::for_each_given(run_, window, [&](auto const& source, Targets<T> targets) {
           fill_own(stream, source, *plan_, inputs_, window, targets, run_.kernels.at("evaluate"));
         });
         parts_->impose_sides(window);
       });
+    if (in_parts_)
+      for (auto const& values : pde::first_values(run_)) parts_->begin_with(*this->sweep_, values);
     this->make_in(*parts_);
     make_implicit_steps();
     shared_.emplace(ranks(), [this](std::size_t finder, pde::Ahead const& ahead) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <string_view>
 #include <utility>
 
@@ -194,6 +195,38 @@ std::vector<Problem> initial_problems(config::RunConfig const& run,
     }
   }
   return problems;
+}
+
+std::vector<std::size_t> FirstValues::components() const {
+  std::vector<std::size_t> components(static_cast<std::size_t>(field.components));
+  std::iota(components.begin(), components.end(), static_cast<std::size_t>(field.first));
+  return components;
+}
+
+std::vector<FirstValues> first_values(config::RunConfig const& run) {
+  std::vector<FirstValues> values;
+  auto const& initial = parameters_of(run).initial;
+  if (!initial) return values;
+  for (Unknown const& field : in_order(run, *initial)) {
+    auto const stencil = stencil_of(*initial, field, run.grid, space_of_values(run));
+    values.push_back({field, equations::program_of(stencil.terms, stencil.rates, run.grid.dims)});
+  }
+  return values;
+}
+
+bool first_values_are_nearby(config::RunConfig const& run) {
+  auto const& initial = parameters_of(run).initial;
+  if (!initial) return true;
+  return std::ranges::all_of(in_order(run, *initial), [&](Unknown const& field) {
+    return stencil_of(*initial, field, run.grid, space_of_values(run)).operands.empty();
+  });
+}
+
+std::int64_t reach_of_first_values(config::RunConfig const& run, int axis) {
+  std::int64_t reach = 0;
+  for (FirstValues const& values : first_values(run))
+    reach += values.program.reach[static_cast<std::size_t>(axis)];
+  return reach;
 }
 
 template <class T>

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -32,6 +34,21 @@ std::vector<Problem> initial_problems(config::RunConfig const& run,
 /// The fields with such values, each after those that it is made of.
 std::vector<equations::Unknown> in_order(config::RunOptions const& run,
                                          equations::System const& initial);
+
+/// What gives such a field its first values at some points of the grid, from those of other fields there and beside
+/// them.
+struct FirstValues {
+  equations::Unknown field;
+  equations::StencilProgram program;
+
+  std::vector<std::size_t> components() const;
+};
+/// All of them, each after those that it is made of.
+std::vector<FirstValues> first_values(config::RunConfig const& run);
+/// Whether they follow from points nearby alone, and from nothing over the whole grid.
+bool first_values_are_nearby(config::RunConfig const& run);
+/// Points along an axis that they look at, one after the other.
+std::int64_t reach_of_first_values(config::RunConfig const& run, int axis);
 
 /// Queues the first values of a field, component by component into `targets`, which no input is.
 /// Instantiated for float and double.

@@ -144,7 +144,7 @@ void SystemParts<T>::impose_sides(Window<T> const& window) {
   impose_sides(window, all);
 }
 
-/// Where the grid goes on nothing is given.
+/// Nothing is given where the grid goes on.
 template <class T>
 void SystemParts<T>::impose_sides(Window<T> const& window,
                                   std::span<std::size_t const> components) {
@@ -159,8 +159,8 @@ void SystemParts<T>::impose_sides(Window<T> const& window,
     for (std::size_t end = 0; end < 2; ++end) leave(dims - 1, end, window.cut[end]);
     for (std::size_t which = 0; which < strip_axes; ++which)
       if (auto const& strips = of_.plan.strips[which]; strips.are_there()) {
-        leave(axis_of_strips(dims, which), 0, strips.held.lower < strips.own.lower);
-        leave(axis_of_strips(dims, which), 1, strips.held.upper > strips.own.upper);
+        leave(axis_of_strips(dims, which), 0, strips.held.lower > 0);
+        leave(axis_of_strips(dims, which), 1, strips.held.upper < strips.points);
       }
     system::impose_sides<T>(of_.stream, window.grid, input.sides, window.in[c]);
   }
@@ -227,14 +227,7 @@ void SystemParts<T>::set(WindowSteps<T>& steps, Events<T> const& events, std::si
   });
   std::vector<std::int64_t> bad;
   steps.begin_with(arrays(), [&](Stream& stream, Window<T> const& window) {
-    std::vector<std::span<T>> own;
-    for (std::size_t r = 0; r < components.size(); ++r) {
-      own.push_back(gridstride::own_planes(of_.plan, window, window.in[components[r]]));
-      auto const given = gridstride::own_planes(of_.plan, window, window.out[r]);
-      copy_async(own.back(), std::span<T const>(given), stream);
-    }
-    impose_sides(window, components);
-    for (auto const& values : own)
+    for (auto const& values : take_made(stream, window, components))
       bad.push_back(first_not_finite<T>(of_.plan, of_.rank, std::span<T const>(values)));
   });
   for (std::int64_t const own : bad) {
@@ -242,6 +235,43 @@ void SystemParts<T>::set(WindowSteps<T>& steps, Events<T> const& events, std::si
     std::erase(all, -1);
     if (!all.empty()) events.refuse(event, time, *std::ranges::min_element(all));
   }
+}
+
+/// The rank's own planes of these components become what was made in a window's other arrays, in their order.
+template <class T>
+std::vector<std::span<T>> SystemParts<T>::take_made(Stream& stream, Window<T> const& window,
+                                                    std::span<std::size_t const> components) {
+  std::vector<std::span<T>> own;
+  for (std::size_t r = 0; r < components.size(); ++r) {
+    own.push_back(gridstride::own_planes(of_.plan, window, window.in[components[r]]));
+    auto const made = gridstride::own_planes(of_.plan, window, window.out[r]);
+    copy_async(own.back(), std::span<T const>(made), stream);
+  }
+  impose_sides(window, components);
+  return own;
+}
+
+template <class T>
+void SystemParts<T>::find(Window<T> const& window, FirstValues const& values,
+                          std::span<T* const> targets) {
+  auto step =
+      evaluation({window.grid, window.first}, std::span(window.in).first(of_.evolved.size()));
+  step.program = &values.program;
+  step.is_stage = false;
+  step.clock = of_.clock.device();
+  for (T* const target : targets) step.outputs.push_back({.values = target});
+  system::advance(of_.stream, step, variant_);
+}
+
+template <class T>
+void SystemParts<T>::begin_with(WindowSteps<T>& steps, FirstValues const& values) {
+  auto const components = values.components();
+  steps.look(arrays(), LooksAt::beside, [&](Stream&, Window<T> const& window) {
+    find(window, values, std::span(window.out).first(components.size()));
+  });
+  steps.begin_with(arrays(), [&](Stream& stream, Window<T> const& window) {
+    take_made(stream, window, components);
+  });
 }
 
 template <class T>

@@ -20,6 +20,7 @@
 #include "model/window_steps.hpp"
 #include "simulations/pde_events.hpp"
 #include "simulations/pde_globals.hpp"
+#include "simulations/pde_initial.hpp"
 #include "simulations/pde_lasting.hpp"
 #include "simulations/pde_march.hpp"
 #include "simulations/pde_names.hpp"
@@ -72,6 +73,10 @@ class SystemParts {
   void impose_sides(Window<T> const& window, std::span<std::size_t const> components);
   /// The same of all.
   void impose_sides(Window<T> const& window);
+  /// Queues first values in a window whose other arrays have theirs, as far as these are right.
+  void find(Window<T> const& window, FirstValues const& values, std::span<T* const> targets);
+  /// Gives this rank's own planes these first values, from which steps go on. All ranks call it.
+  void begin_with(WindowSteps<T>& steps, FirstValues const& values);
   /// As `StopTest::reason`, at this time.
   std::string reason_to_end(WindowSteps<T>& steps, StopTest<T>& stop,
                             equations::StencilProgram const& rates, double time,
@@ -111,6 +116,8 @@ class SystemParts {
 
  private:
   std::array<std::int64_t, 3> place_of(std::int64_t plane) const;
+  std::vector<std::span<T>> take_made(Stream& stream, Window<T> const& window,
+                                      std::span<std::size_t const> components);
   std::int64_t all_planes() const {
     return of_.plan.owned_by(of_.rank).count() + 2 * of_.plan.rank_halo();
   }

@@ -14,6 +14,7 @@
 #include "simulations/pde_events.hpp"
 #include "simulations/pde_globals.hpp"
 #include "simulations/pde_implicit.hpp"
+#include "simulations/pde_initial.hpp"
 #include "simulations/pde_lasting.hpp"
 #include "simulations/pde_march.hpp"
 #include "simulations/pde_modes.hpp"
@@ -333,6 +334,26 @@ bool does_events_in_parts(config::RunConfig const& run, Backend backend) {
   return true;
 }
 
+/// Whether each rank makes first values of others' at its own points: they look no farther than a step, nor all
+/// together farther than what stands for the sides of parts reaches, and take no values over the whole grid. What has the
+/// other sign around an axis is the first rank's with such.
+bool makes_first_values_in_parts(config::RunConfig const& run, Backend backend) {
+  if (!parameters_of(run).initial) return true;
+  if (backend != Backend::cpu || turns_around(run) || !first_values_are_nearby(run)) return false;
+  auto const values = first_values(run);
+  for (FirstValues const& one : values) {
+    auto const reach = [&](int axis) {
+      return std::int64_t{one.program.reach[static_cast<std::size_t>(axis)]};
+    };
+    if (!is_within_halo(run, reach)) return false;
+  }
+  SweepPlan plan;
+  plan.shape.reach = reach_of_step(run, stencil_of(run));
+  auto const fewest = *std::ranges::min_element(
+      std::span(run.grid.points).first(static_cast<std::size_t>(run.grid.dims)));
+  return 2 * wide_plan(run, plan).shape.reach <= fewest;
+}
+
 /// Whether something is made of the state in arrays beside it, on a first rank that has the whole.
 bool needs_spare(config::RunConfig const& run) {
   auto const& parameters = parameters_of(run);
@@ -353,12 +374,21 @@ bool is_written_by_all(config::RunConfig const& run, Backend backend) {
          is_within_halo(run, [&](int axis) { return reach_of_quantities(run, axis); });
 }
 
-/// Limits of the step that follow from values over the whole grid, events that take them or look too far, first
-/// values that are made of others', and those that have the other sign around an axis are the first rank's.
+SweepPlan wide_plan(config::RunConfig const& run, SweepPlan plan) {
+  std::int64_t more = 0;
+  for (int axis = 0; axis < run.grid.dims; ++axis)
+    more = std::max(more, reach_of_first_values(run, axis));
+  if (more > 0) plan.trip_steps = 1;
+  plan.shape.reach += more;
+  return plan;
+}
+
+/// Limits of the step that follow from values over the whole grid, events that take them or look too far, and first
+/// values that do so are the first rank's.
 bool begins_with_parts(config::RunConfig const& run, Backend backend) {
   if (run.ranks == 1 || !goes_without_whole(run, backend) || goes_by_modes(run) ||
-      !is_written_by_all(run, backend) || parameters_of(run).initial ||
-      !does_events_in_parts(run, backend) || turns_around(run) || limits_are_shared(run))
+      !is_written_by_all(run, backend) || !makes_first_values_in_parts(run, backend) ||
+      !does_events_in_parts(run, backend) || limits_are_shared(run))
     return false;
   return std::ranges::all_of(
       run.initial, [&](auto const& initial) { return goes_by_planes(initial.second, run.grid); });

@@ -27,4 +27,8 @@ std::vector<Row> rank_rows(config::RunConfig const& run, Device const& device,
                            std::optional<SweepPlan> const& plan);
 MemoryForecast rank_memory(config::RunConfig const& run, Device const& device);
 
+/// The plan of ranks with so much more beside a rank's part that first values can be made of others' there, and a step's
+/// limit be found of them.
+SweepPlan wide_plan(config::RunConfig const& run, SweepPlan plan);
+
 }  // namespace gridstride::pde
