@@ -151,19 +151,34 @@ template <class T>
 void TimeStepping<T>::load_own(CheckpointSource const& source) {
   auto const names = state_.names_of_swept();
   auto const& plan = sweep_->plan();
-  RankArrays<T> arrays(stream_, plan, ranks());
   sweep_->begin_with(state_.swept(), [&](Stream&, Window<T> const& window) {
-    for (std::size_t i = 0; i < names.size(); ++i) {
-      std::span<T> const own[] = {own_planes(plan, window, window.in[i])};
-      source.get_parts(names[i], precision_of<T>(), static_cast<std::uint64_t>(grid_.size()),
-                       [&](CheckpointSource::ReadSlab const& read) {
-                         arrays.hand_out(own, [&](std::int64_t first, auto const& slab) {
-                           read(static_cast<std::uint64_t>(first) * sizeof(T),
-                                std::as_writable_bytes(slab.front()));
-                         });
-                       });
-    }
+    for (std::size_t i = 0; i < names.size(); ++i)
+      get_own(source, names[i], own_planes(plan, window, window.in[i]));
   });
+}
+
+template <class T>
+void TimeStepping<T>::get_own(CheckpointSource const& source, std::string const& name,
+                              std::span<T> own) const {
+  RankArrays<T> arrays(stream_, sweep_->plan(), ranks());
+  source.get_parts(name, precision_of<T>(), static_cast<std::uint64_t>(grid_.size()),
+                   [&](CheckpointSource::ReadSlab const& read) {
+                     arrays.hand_out({&own, 1}, [&](std::int64_t first, auto const& slab) {
+                       read(static_cast<std::uint64_t>(first) * sizeof(T),
+                            std::as_writable_bytes(slab.front()));
+                     });
+                   });
+}
+
+template <class T>
+void TimeStepping<T>::put_own(CheckpointSink& sink, std::string const& name,
+                              std::span<T const> own) const {
+  sink.put_parts(name, precision_of<T>(), static_cast<std::uint64_t>(grid_.size()),
+                 [&](FieldSink* of_first) {
+                   std::vector<Written> targets;
+                   if (of_first != nullptr) targets = {{0, of_first}};
+                   files().write({&own, 1}, {{{name, {name}}}, clock()}, std::move(targets), false);
+                 });
 }
 
 template <class T>

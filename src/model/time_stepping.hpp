@@ -80,6 +80,9 @@ class TimeStepping : public Simulation {
   virtual std::vector<OwnField> own_fields() const { return own_arrays(); }
   /// All ranks call it: the planes that this one owns of arrays of such fields that are not of the state.
   virtual std::vector<std::span<T const>> find_beside() { return {}; }
+  /// All ranks call it, with the planes that each owns of an array beside the state: into a checkpoint, and out of it.
+  void put_own(CheckpointSink& sink, std::string const& name, std::span<T const> own) const;
+  void get_own(CheckpointSource const& source, std::string const& name, std::span<T> own) const;
   /// Each array as a field.
   std::vector<OwnField> own_arrays() const;
   /// Whether this process has the arrays of the state: of several ranks the first one.

@@ -133,14 +133,14 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
   void save(CheckpointSink& sink) const override {
     Base::save(sink);
     if (choice_) choice_->save(sink);
-    if (implicit_) implicit_->save(sink);
+    if (implicit_) implicit_->save(sink, own_arrays_of_steps());
   }
   /// What ended a run ends it again.
   void load(CheckpointSource const& source) override {
     begin_sharing();
     Base::load(source);
     if (choice_) choice_->load(source);
-    if (implicit_) implicit_->load(source);
+    if (implicit_) implicit_->load(source, own_arrays_of_steps());
     this->test_stop();
   }
 
@@ -237,7 +237,13 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
   }
   void make_implicit_steps() {
     if (pde::goes_by_multigrid(run_))
-      implicit_ = pde::make_implicit_steps(stream_, run_, state_, evolved_, this->place());
+      implicit_ =
+          pde::make_implicit_steps(stream_, run_, state_, evolved_, this->place(), !has_parts());
+  }
+  pde::OwnArrays<T> own_arrays_of_steps() const {
+    if (!has_parts()) return {};
+    return {.put = [this](auto&&... what) { this->put_own(what...); },
+            .get = [this](auto&&... what) { this->get_own(what...); }};
   }
   StepPlan plan_steps(double time, double until) {
     auto const choose = [&] { return choice_->plan(time, until, events_.last(time)); };
@@ -342,6 +348,7 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
   }
   void do_events(double before, double now) override {
     if (!in_parts_) return Base::do_events(before, now);
+    if (implicit_) implicit_->forget();
     for (std::size_t const event : this->events_.due_events(before, now))
       parts_->set(*this->sweep_, this->events_, event, this->clock().time, this->clock_of_now());
   }

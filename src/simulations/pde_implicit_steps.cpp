@@ -21,29 +21,31 @@ template <class T>
 class Backward final : public ImplicitSteps<T> {
  public:
   Backward(Stream const& stream, config::RunConfig const& run, State<T>& state,
-           std::vector<Array<T>*> const& evolved, StepPlace<T>& place)
+           std::vector<Array<T>*> const& evolved, StepPlace<T>& place, bool gathers)
       : stream_(stream),
         run_(run),
         evolved_(evolved),
         place_(place),
         buffers_(multigrid_scheme(run.time.scheme).buffers),
-        solves_(stream, run, state, evolved, place) {
+        solves_(stream, run, state, evolved, place),
+        gathers_(gathers) {
     if (!keeps_steps()) return;
-    bool const gathers = place_.ranks() != nullptr && place_.ranks()->ranks().is_first();
+    bool const has_whole =
+        gathers_ && place_.ranks() != nullptr && place_.ranks()->ranks().is_first();
     for (std::size_t c = 0; c < evolved_.size(); ++c)
       for (int const number : numbers_kept) {
         auto& one = kept_.emplace_back(
             Kept{fmt::format("implicit/{}.{}", evolved_[c]->row().name, number), number, c});
         zero_async(values_of(one), stream_);
-        if (gathers) one.whole = {stream_, MemorySpace::pinned, size_of_grid()};
+        if (has_whole) one.whole = {stream_, MemorySpace::pinned, size_of_grid()};
       }
   }
 
   void advance(double step, double time) override;
   void forget() override { step_before_ = 0; }
   void settle() override;
-  void save(CheckpointSink& sink) const override;
-  void load(CheckpointSource const& source) override;
+  void save(CheckpointSink& sink, OwnArrays<T> const& own) const override;
+  void load(CheckpointSource const& source, OwnArrays<T> const& own) override;
 
  private:
   /// u' has this weight on the left side, u and u₋ those on the right, all in 1/s; N and N₋ theirs.
@@ -82,6 +84,7 @@ class Backward final : public ImplicitSteps<T> {
   ImplicitSolves<T> solves_;
   std::vector<Kept> kept_;
   double step_before_ = 0;   // s; 0: there is none
+  bool gathers_;
   bool is_settled_ = false;  // what is kept has been gathered
 };
 
@@ -162,7 +165,7 @@ void Backward<T>::advance(double step, double time) {
 template <class T>
 void Backward<T>::settle() {
   auto* const planes = place_.ranks();
-  if (planes == nullptr || is_settled_) return;
+  if (planes == nullptr || !gathers_ || is_settled_) return;
   for (Kept& one : kept_)
     gather_planes<T>(stream_, planes->ranks(), planes->cuts(),
                      run_.grid.face_size(run_.grid.dims - 1), values_of(one), one.whole.span());
@@ -170,19 +173,27 @@ void Backward<T>::settle() {
 }
 
 template <class T>
-void Backward<T>::save(CheckpointSink& sink) const {
+void Backward<T>::save(CheckpointSink& sink, OwnArrays<T> const& own) const {
   if (!keeps_steps()) return;
   sink.put_real("implicit/step_before", step_before_);
-  for (Kept const& one : kept_) sink.put_array(one.name, whole(one), stream_);
+  for (Kept const& one : kept_)
+    if (own.put)
+      own.put(sink, one.name, values_of(one));
+    else
+      sink.put_array(one.name, whole(one), stream_);
 }
 
 template <class T>
-void Backward<T>::load(CheckpointSource const& source) {
+void Backward<T>::load(CheckpointSource const& source, OwnArrays<T> const& own) {
   if (!keeps_steps()) return;
   if (!source.contains("implicit/step_before")) return;  // of ranks that have made no step
   step_before_ = source.get_real("implicit/step_before");
   auto* const planes = place_.ranks();
   for (Kept& one : kept_) {
+    if (own.get) {
+      own.get(source, one.name, values_of(one));
+      continue;
+    }
     source.get_array(one.name, planes == nullptr ? values_of(one) : one.whole.span(), stream_);
     if (planes == nullptr) continue;
     hand_out<T>(stream_, planes->ranks(), run_.grid, whole(one),
@@ -219,10 +230,10 @@ template <class T>
 std::unique_ptr<ImplicitSteps<T>> make_implicit_steps(Stream const& stream,
                                                       config::RunConfig const& run, State<T>& state,
                                                       std::vector<Array<T>*> const& evolved,
-                                                      StepPlace<T>& place) {
+                                                      StepPlace<T>& place, bool gathers) {
   if (run.time.scheme == "ark3")
     return std::make_unique<AdditiveSteps<T>>(stream, run, state, evolved, place);
-  return std::make_unique<Backward<T>>(stream, run, state, evolved, place);
+  return std::make_unique<Backward<T>>(stream, run, state, evolved, place, gathers);
 }
 
 #define GRIDSTRIDE_INSTANTIATE(T)                                                        \
@@ -230,7 +241,7 @@ std::unique_ptr<ImplicitSteps<T>> make_implicit_steps(Stream const& stream,
   template void impose_sides(Stream&, StepPlace<T>&, std::size_t, T*);                   \
   template std::unique_ptr<ImplicitSteps<T>> make_implicit_steps(                        \
       Stream const&, config::RunConfig const&, State<T>&, std::vector<Array<T>*> const&, \
-      StepPlace<T>&);
+      StepPlace<T>&, bool);
 GRIDSTRIDE_INSTANTIATE(float)
 GRIDSTRIDE_INSTANTIATE(double)
 

@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "config/run_config.hpp"
@@ -15,6 +16,14 @@
 
 namespace gridstride::pde {
 
+/// How ranks put arrays of their own planes into checkpoints, each its part, and get them from there; or without
+/// functions, where the first one has the whole of them.
+template <class T>
+struct OwnArrays {
+  std::function<void(CheckpointSink&, std::string const& name, std::span<T const> own)> put = {};
+  std::function<void(CheckpointSource const&, std::string const& name, std::span<T> own)> get = {};
+};
+
 /// Steps of a system where the diffusion of each field goes by cycles of multigrid.
 template <class T>
 class ImplicitSteps {
@@ -26,10 +35,11 @@ class ImplicitSteps {
   virtual void advance(double step, double time) = 0;
   /// What is known of the step before does not go on as the state does.
   virtual void forget() {}
-  /// `save`, by the first of several ranks alone, finds what there is to save. All of them call it.
+  /// `save`, by the first of several ranks alone, finds what there is to save. All of them call it, where it is not
+  /// saved by parts.
   virtual void settle() {}
-  virtual void save(CheckpointSink&) const {}
-  virtual void load(CheckpointSource const&) {}
+  virtual void save(CheckpointSink&, OwnArrays<T> const&) const {}
+  virtual void load(CheckpointSource const&, OwnArrays<T> const&) {}
 
   /// As `AdaptiveSteps::Method` has them, of a scheme with an estimate of its error; others throw
   /// `std::logic_error`.
@@ -53,12 +63,12 @@ void impose_sides(Stream& stream, StepPlace<T>& place, std::size_t component, T*
 /// (D. Wang and S. J. Ruuth, J. Comput. Math. 26 (2008)). The first step of imex_bdf2, those after
 /// events and those more than twice as long as the one before are those of imex_euler; each is of second
 /// order by itself. `evolved` are the components, and `place` has the buffers of
-/// `multigrid_scheme`. All live as long as the steps; of several ranks all make them. Instantiated for
-/// float and double.
+/// `multigrid_scheme`. All live as long as the steps; of several ranks all make them, and the first one
+/// `gathers` for `save`. Instantiated for float and double.
 template <class T>
 std::unique_ptr<ImplicitSteps<T>> make_implicit_steps(Stream const& stream,
                                                       config::RunConfig const& run, State<T>& state,
                                                       std::vector<Array<T>*> const& evolved,
-                                                      StepPlace<T>& place);
+                                                      StepPlace<T>& place, bool gathers);
 
 }  // namespace gridstride::pde

@@ -211,10 +211,10 @@ std::int64_t most_planes(SweepPlan const& plan) {
 }
 
 /// What implicit steps take beside the state, in arrays of a rank's planes: solvers and what they sum,
-/// boxes for planes and halos, and for the first limit of the step, which the first rank finds by itself,
-/// an array of the whole grid for each of what is linearised.
+/// boxes for planes and halos, and for the first limit of the step, which the first rank finds by itself where it
+/// has the whole, an array of the whole grid for each of what is linearised.
 int arrays_of_solvers(config::RunConfig const& run, Device const& device,
-                      std::vector<Row> const& rows, SweepShape const& shape) {
+                      std::vector<Row> const& rows, SweepShape const& shape, bool without_whole) {
   auto const plan = plan_of(shape, run.ranks);
   std::size_t const array = static_cast<std::size_t>(most_planes(plan)) * shape.plane_bytes();
   std::size_t const halos = static_cast<std::size_t>(plan.rank_halo() * shape.arrays);
@@ -227,7 +227,7 @@ int arrays_of_solvers(config::RunConfig const& run, Device const& device,
   for (Row const& row : rows) {
     if (row.role != Role::scratch) continue;
     if (is_implicit_row(row)) arrays += row.arrays;
-    if (row.name == "coefficient") arrays += run.ranks * row.arrays;
+    if (row.name == "coefficient") arrays += (without_whole ? 1 : run.ranks) * row.arrays;
   }
   return arrays;
 }
@@ -296,7 +296,7 @@ SlabSteps slab_steps(config::RunConfig const& run, Device const& device,
   if (!goes_by_planes(run, rows)) steps.needed_of_ranks = "with simpler formulas";
   shape.together = std::lcm(shape.together, planes_together(run, device.backend()));
   if (run.ranks > 1 && run.ranks <= most_ranks(shape))
-    shape.scratch += arrays_of_solvers(run, device, rows, shape);
+    shape.scratch += arrays_of_solvers(run, device, rows, shape, steps.without_whole);
   return steps;
 }
 
@@ -368,7 +368,8 @@ bool shares_numbers(config::RunConfig const& run) {
 }
 
 bool is_written_by_all(config::RunConfig const& run, Backend backend) {
-  if (!is_written_in_parts(run, backend) || goes_by_multigrid(run)) return false;
+  if (!is_written_in_parts(run, backend)) return false;
+  if (goes_by_multigrid(run) && backend != Backend::cpu) return false;
   if (!finds_quantities_in_parts(run)) return false;
   return quantity_numbers(run) == 0 ||
          is_within_halo(run, [&](int axis) { return reach_of_quantities(run, axis); });
@@ -432,7 +433,9 @@ MemoryForecast rank_memory(config::RunConfig const& run, Device const& device) {
   auto memory = forecast_slabs(run, device, rows, steps, plan);
   memory.other_bytes += global_pass_bytes(run, device.backend());
   if (!steps.without_whole && needs_spare(run)) memory.host_bytes += steps.shape.bytes();
-  if (goes_by_multigrid(run)) memory.host_bytes += add_kept_memory(memory, run);
+  if (!goes_by_multigrid(run)) return memory;
+  std::size_t const kept = add_kept_memory(memory, run);
+  if (!is_written_by_all(run, device.backend())) memory.host_bytes += kept;
   return memory;
 }
 

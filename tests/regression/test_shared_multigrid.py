@@ -1,9 +1,11 @@
 """Implicit steps by multigrid that several ranks share: the same bits as in one process."""
 
+import json
+
 import support
 from support import BAD_INPUT, FAILED
 from test_shared_implicit import ADAPTIVE, FIELD, implicit as heat
-from shared import NeedsGpu, Shared, pde
+from shared import NeedsGpu, Parts, Shared, pde
 
 LAYERS = {"u": "div((0.1 + 0.05*sin(3*x)*y)*grad(u)) - (2 + x)*u + u^2*(1 - u)"}
 WALLS = {"x": {"lower": {"dirichlet": "1 + 0.2*sin(6*t)"}, "upper": {"robin": ["1 + y", 0.3]}},
@@ -108,6 +110,50 @@ class OnHost(Shared):
         file = self.write("case.yaml", implicit(PLAIN, [9, 17], HELD))
         out, _ = self.call("check", file, "--ranks", "3")
         self.assertIn("3 ranks share 17 planes", out)
+
+
+class InParts(Parts):
+    """Each rank writes its part of fields and states, and nobody has the whole."""
+
+    def config(self, *arguments, **changes):
+        return implicit(*arguments, **{"checkpoint": {"every": {"steps": 2}, "keep": 9}, **changes})
+
+    def test_schemes(self):
+        """With what the next step takes of this one, events, derived fields and diagnostics."""
+        after = {"events": {"at": 0.03, "set": {"u": "u + 1e-3*laplace(u) + 0.1*x"}},
+                 "output": {"every": {"count": 3}, "derived": {"slope": "grad(u)"}},
+                 "diagnostics": ["norms", {"integral": "u^2"}, {"histogram": {"field": "u", "bins": 9}}]}
+        self.assert_files(self.config(LAYERS, [19, 33], WALLS, **after), (2, 3, 5))
+        self.assert_files(self.config(PLAIN, [16, 35], HELD, "imex_euler"), (3,))
+        self.assert_files(self.config(LAYERS, [12, 31], WALLS, "ark3", "adaptive", **after), (3,), precisions=("float64",))
+        ends = {**HELD, "z": {"neumann": 0.1}}
+        self.assert_files(self.config(PLAIN, [7, 9, 14], ends, step=0.005,
+                                      initial={"u": "1 + x*y", "v": "u^2 + 0.1*laplace(u)"}), (3,))
+
+    def test_limits_of_first_values(self):
+        """Where what is explicit depends on the fields beside a point."""
+        equations = {"u": "div((0.1 + 0.05*x)*grad(u)) - div([0.3*v, 0.5]*u) - u^2*d_dy(v)", "v": "0.1*laplace(v) - 0.2*v"}
+        for scheme in ("imex_bdf2", "ark3"):
+            self.assert_files(self.config(equations, [17, 31], HELD, scheme, 0.004, space={"convection": "upwind"}), (2, 3), precisions=("float64",))
+
+    def test_others_go_on(self):
+        """In the middle of steps, with another number of ranks."""
+        for scheme, step in (("imex_bdf2", 0.004), ("ark3", "adaptive")):
+            file = self.one(self.config(LAYERS, [19, 33], WALLS, scheme, step, output={"every": {"time": 0.02}}))
+            self.on_ranks(5, "run", file, "--output", "many", "--quiet", "--overwrite", "--set", "time.end=0.02")
+            self.on_ranks(2, "run", file, "--output", "many", "--quiet", "--restart")
+            self.assert_same("one/case.h5", "many/case.h5")
+            newest = sorted(self.contents("one", "*.checkpoint"))[-1]
+            self.assertEqual(self.contents("many", newest), self.contents("one", newest))
+
+    def test_exact_solutions_too_long_for_parts(self):
+        exact = "1+(" * 63 + "x" + ")" * 63
+        self.assert_files(self.config(LAYERS, [19, 33], WALLS, verify={"exact": {"u": exact}}), (3,))
+
+    def test_memory(self):
+        large = self.write("large.yaml", self.config(PLAIN, [4096, 4097], HELD))
+        told = json.loads(self.call("check", large, "--ranks", 4, "--json")[0])
+        self.assertLess(told["host_bytes"], 4096 * 4097 * 8)
 
 
 class BitsOnGpu(NeedsGpu, Bits):
