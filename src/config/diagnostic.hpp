@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "config/parameters.hpp"
+#include "core/device.hpp"
 
 namespace gridstride::config {
 
@@ -19,8 +20,8 @@ class Diagnostic {
   /// What no other entry may give too, as texts that are the same if what they tell of is; none for
   /// what could not be read.
   virtual std::vector<std::string> gives() const = 0;
-  /// Whether it is found of fields of which several processes have parts, and nobody the whole.
-  virtual bool is_found_by_parts(RunOptions const&) const { return false; }
+  /// Whether it is found of fields of which several processes have parts on such devices, and nobody the whole.
+  virtual bool is_found_by_parts(RunOptions const&, Backend) const { return false; }
 };
 
 /// A kind of diagnostics, as files know it. The driver has a table of them.

@@ -170,6 +170,7 @@ void RankArrays<T>::look_at_own(Together const& own,
     stream_.synchronize();
     auto const arrays = one_by_one(packed, values / std::ssize(own));
     use({arrays.begin(), arrays.end()});
+    stream_.synchronize();  // what is queued of it
   }
 }
 

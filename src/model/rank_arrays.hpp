@@ -60,7 +60,8 @@ class RankArrays {
                     std::span<std::int64_t const> cuts = {}) {
     look_at({arrays, {}, &make, cuts}, owners, use);
   }
-  /// Has the values of some arrays at this rank's own points used, some after the other, by this rank alone.
+  /// Has the values of some arrays at this rank's own points used, some after the other, by this rank alone: where they
+  /// lie, of strips in pinned memory.
   void look_at_own(Together const& own, std::function<void(Together const&)> const& use);
 
   /// The other way round: `get`, of the first rank alone, has slabs of arrays filled one after the

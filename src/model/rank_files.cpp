@@ -39,19 +39,16 @@ NotFinite::NotFinite(Found const& found, std::int64_t step, double time, Grid co
 
 bool is_written_in_parts(config::RunConfig const& run, Backend backend) {
   bool const is_of_state = std::ranges::all_of(run.fields, [&](config::FieldInfo const& field) {
-    bool const goes_by_itself = field.components.size() <= 1 && !field.derived;
-    return (goes_by_itself || backend == Backend::cpu) &&
-           (field.derived || run.initial.contains(field.name));
+    return field.derived || run.initial.contains(field.name);
   });
   auto const variant = run.kernels.find("reduce");
-  bool const goes_by_parts = std::ranges::all_of(
-      run.diagnostics, [&](auto const& entry) { return entry.options->is_found_by_parts(run); });
+  bool const goes_by_parts = std::ranges::all_of(run.diagnostics, [&](auto const& entry) {
+    return entry.options->is_found_by_parts(run, backend);
+  });
   bool const finds_moments =
       variant == run.kernels.end() || variant->second == "auto" || variant->second == "threads";
-  bool const is_found_so = backend == Backend::cpu
-                               ? goes_by_parts && finds_moments
-                               : run.diagnostics.empty() && ranks_here(run) < run.ranks;
-  return run.ranks > 1 && is_of_state && is_found_so;
+  bool const is_worth_it = backend == Backend::cpu ? finds_moments : ranks_here(run) < run.ranks;
+  return run.ranks > 1 && is_of_state && goes_by_parts && is_worth_it;
 }
 
 std::size_t file_slabs_bytes(Backend backend, std::size_t field_bytes) {

@@ -40,9 +40,9 @@ class NotFinite final : public NumericalError {
   std::int64_t place;
 };
 
-/// Whether nothing but files looks at the whole of a run's fields, which ranks share: these go through time themselves or, on the host, follow from those that do; vectors on the
-/// host alone. Diagnostics are found by parts there, of kinds that can be. With GPUs only where ranks are on several machines: on one, steps go on
-/// while the first rank writes what it has gathered.
+/// Whether nothing but files looks at the whole of a run's fields, which ranks share: these go through time themselves or
+/// follow from those that do, and diagnostics are of kinds that are found by parts on such devices. With GPUs only where
+/// ranks are on several machines: on one, steps go on while the first rank writes what it has gathered.
 bool is_written_in_parts(config::RunConfig const& run, Backend backend);
 
 /// The same of one that gives numbers of its own (`Simulation::measure`), which ranks find on the host.

@@ -197,9 +197,16 @@ MomentPlanes<T> SystemParts<T>::moment_of(Window<T> const& window, double time,
 
 namespace {
 
-/// Of the points of a rank's own the first whose value is not finite, by its place in the grid; or −1.
+/// Of the points of a rank's own the first whose value is not finite, by its place in the grid; or −1. Of a GPU its
+/// planes come to the host.
 template <class T>
-std::int64_t first_not_finite(SweepPlan const& plan, int rank, std::span<T const> own) {
+std::int64_t first_not_finite(Stream& stream, SweepPlan const& plan, int rank,
+                              std::span<T const> own) {
+  bool const is_there = stream.backend() == Backend::cpu;
+  Buffer<T> copy(stream, MemorySpace::pinned, is_there ? 0 : own.size());
+  if (!is_there) copy_async(copy.span(), own, stream);
+  stream.synchronize();
+  if (!is_there) own = std::as_const(copy).span();
   Grid const whole = whole_grid(plan);
   auto const extents = extents_of(whole, plan.brick_of(rank));
   for (std::int64_t z = extents[2].lower; z < extents[2].upper; ++z)
@@ -228,7 +235,7 @@ void SystemParts<T>::set(WindowSteps<T>& steps, Events<T> const& events, std::si
   std::vector<std::int64_t> bad;
   steps.begin_with(arrays(), [&](Stream& stream, Window<T> const& window) {
     for (auto const& values : take_made(stream, window, components))
-      bad.push_back(first_not_finite<T>(of_.plan, of_.rank, std::span<T const>(values)));
+      bad.push_back(first_not_finite<T>(stream, of_.plan, of_.rank, std::span<T const>(values)));
   });
   for (std::int64_t const own : bad) {
     auto all = of_all_ranks(ranks(), own);

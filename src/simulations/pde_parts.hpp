@@ -82,7 +82,7 @@ class SystemParts {
                             equations::StencilProgram const& rates, double time,
                             evaluate::DeviceClock const* now);
   /// Does an event on this rank's own planes, from which steps go on. All ranks call it; throws as
-  /// `Events::apply` does, on all of them. On the host.
+  /// `Events::apply` does, on all of them.
   void set(WindowSteps<T>& steps, Events<T> const& events, std::size_t event, double time,
            evaluate::DeviceClock const* now);
   /// Has quantities found at the present time, on the planes that this rank owns.

@@ -320,7 +320,7 @@ bool is_within_halo(config::RunConfig const& run, Reach const& reach_along) {
 
 /// Whether each rank does what events do at its own points: they look no farther than a step, and take no
 /// values over the whole grid.
-bool does_events_in_parts(config::RunConfig const& run, Backend backend) {
+bool does_events_in_parts(config::RunConfig const& run) {
   auto const events = parameters_of(run).sections.events.size();
   for (std::size_t event = 0; event < events; ++event) {
     auto const stencil = event_stencil(run, event);
@@ -328,8 +328,7 @@ bool does_events_in_parts(config::RunConfig const& run, Backend backend) {
     auto const reach = [&](int axis) {
       return std::int64_t{program.reach[static_cast<std::size_t>(axis)]};
     };
-    if (backend != Backend::cpu || !stencil.operands.empty() || !is_within_halo(run, reach))
-      return false;
+    if (!stencil.operands.empty() || !is_within_halo(run, reach)) return false;
   }
   return true;
 }
@@ -337,9 +336,9 @@ bool does_events_in_parts(config::RunConfig const& run, Backend backend) {
 /// Whether each rank makes first values of others' at its own points: they look no farther than a step, nor all
 /// together farther than what stands for the sides of parts reaches, and take no values over the whole grid. What has the
 /// other sign around an axis is the first rank's with such.
-bool makes_first_values_in_parts(config::RunConfig const& run, Backend backend) {
+bool makes_first_values_in_parts(config::RunConfig const& run) {
   if (!parameters_of(run).initial) return true;
-  if (backend != Backend::cpu || turns_around(run) || !first_values_are_nearby(run)) return false;
+  if (turns_around(run) || !first_values_are_nearby(run)) return false;
   auto const values = first_values(run);
   for (FirstValues const& one : values) {
     auto const reach = [&](int axis) {
@@ -388,8 +387,8 @@ SweepPlan wide_plan(config::RunConfig const& run, SweepPlan plan) {
 /// values that do so are the first rank's.
 bool begins_with_parts(config::RunConfig const& run, Backend backend) {
   if (run.ranks == 1 || !goes_without_whole(run, backend) || goes_by_modes(run) ||
-      !is_written_by_all(run, backend) || !makes_first_values_in_parts(run, backend) ||
-      !does_events_in_parts(run, backend) || limits_are_shared(run))
+      !is_written_by_all(run, backend) || !makes_first_values_in_parts(run) ||
+      !does_events_in_parts(run) || limits_are_shared(run))
     return false;
   return std::ranges::all_of(
       run.initial, [&](auto const& initial) { return goes_by_planes(initial.second, run.grid); });

@@ -250,3 +250,12 @@ class NeedsGpu(Shared):
                                        "--overwrite", "--summary", "-", environment=environment)
                 self.assertRegex(json.loads(out)["chosen"]["transport"], f"^{transport}")
                 self.assert_same("one/case.h5", "shared/case.h5")
+
+
+class PartsOnGpu(NeedsGpu, Parts):
+    """Where all diagnostics are found by parts, of ranks that are as if they were on two machines."""
+
+    DEVICE = "cuda"
+
+    def start_many(self, count, *arguments):
+        return self.start_on_machines([2 * rank // count for rank in range(count)], *arguments)

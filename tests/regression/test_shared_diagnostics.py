@@ -6,13 +6,13 @@ import h5py
 import numpy
 
 import support
-from shared import CHECKPOINTS, FLOW, LARGE_2D, LARGE_3D, NeedsGpu, Parts, SMALL, THREE_STEPS, WAVE, heat, pde
+from shared import CHECKPOINTS, FLOW, LARGE_2D, LARGE_3D, Parts, PartsOnGpu, SMALL, THREE_STEPS, WAVE, heat, pde
 
 FRACTIONS = [0, 0.001, 0.25, 0.5, 0.75, 0.999, 1]
 COUNTS = [{"histogram": {"bins": 7}}, {"histogram": {"bins": 1000, "range": [-0.2, 0.7]}}, {"quantiles": {"at": FRACTIONS}}]
 
 
-class OfTheHost(Parts):
+class WithCounts(Parts):
     def assert_as_one(self, process, way="^each rank its part"):
         super().assert_as_one(process, way)
         one, many = self.histograms("one"), self.histograms("many")
@@ -27,6 +27,8 @@ class OfTheHost(Parts):
                             if "histogram" in name and isinstance(item, h5py.Dataset) else None)
         return found
 
+
+class OfTheHost(WithCounts):
     def test_counts(self):
         """Of small and large grids, in slabs, pencils and bricks, beside norms and without."""
         self.assert_files({**SMALL, "diagnostics": COUNTS}, (2, 3, 5))
@@ -127,9 +129,7 @@ class OfTheHost(Parts):
                 self.assertNotRegex(err, r"rank \d: ")
 
 
-class Verified(Parts):
-    """Errors beside an exact solution have the bits of one process, and so has what is said of those over a tolerance."""
-
+class Errors(Parts):
     def one(self, config):
         file = self.write("case.yaml", {**config, "device": self.DEVICE})
         out, _ = self.call("run", file, "--output", "one", "--quiet", "--overwrite", "--summary", "-")
@@ -142,6 +142,10 @@ class Verified(Parts):
         if code == support.DONE and out:
             self.assertEqual(json.loads(out)["verified"], self.errors)
         return out, err
+
+
+class Verified(Errors):
+    """Errors beside an exact solution have the bits of one process, and so has what is said of those over a tolerance."""
 
     def test_scalars(self):
         """Of grids whose blocks lie across ranks, in slabs, pencils and bricks."""
@@ -196,14 +200,31 @@ class Verified(Parts):
             self.assert_files({**SMALL, "verify": {"exact": {"u": exact}}}, (3,), precisions=("float64",))
 
 
-class VerifiedOnGpu(NeedsGpu, Verified):
-    """Where no diagnostics look at fields, of ranks that are as if they were on two machines."""
+class OnGpu(PartsOnGpu, WithCounts):
+    """Counts, and values at points; sums are those of one GPU, and lengths of vectors are its own."""
 
-    DEVICE = "cuda"
+    def test_counts(self):
+        counts = [*COUNTS, {"probe": {"at": [0.2, 0.98]}}]
+        self.assert_files({**SMALL, "diagnostics": counts}, (2, 3))
+        self.assert_files({**LARGE_2D, "diagnostics": counts}, (2, 3))
+        self.assert_files({**LARGE_2D, "diagnostics": COUNTS}, (4,), "--set", "ranks=[2,2]")
+        config = pde({"u": "0*u"}, checkpoint=CHECKPOINTS, time={"step": 1, "end": 2}, output={"every": {"steps": 1}},
+                     diagnostics=COUNTS)
+        for initial in ("0.25", "1e-300*x + (y > 0.9)*1e300*y", "max(0, x - 0.5)*(y - 0.5)"):
+            self.assert_files({**config, "initial": {"u": initial}}, (3,), precisions=("float64",))
 
-    def start_many(self, count, *arguments):
-        return self.start_on_machines([2 * rank // count for rank in range(count)], *arguments)
+    def test_counts_of_vectors(self):
+        counts = [{"histogram": {"field": "q.x", "bins": 12}}, {"quantiles": {"field": "slope.y", "at": FRACTIONS}}]
+        config = pde({"h": "-div(q)", "q": "0.01*laplace(q) - h*q"}, fields={"q": "vector"}, checkpoint=CHECKPOINTS,
+                     initial={"h": "1 + x", "q": {"x": "sin(6*y)", "y": "x"}}, diagnostics=counts,
+                     output={"every": {"count": 3}, "derived": {"slope": "grad(h)"}})
+        self.assert_files(config, (2, 3))
+        whole = "^the first rank, of the whole grid"
+        for one in ({"histogram": {"field": "q.magnitude"}}, {"integral": "h"}):
+            self.assert_files({**config, "diagnostics": [*counts, one]}, (2,), way=whole)
 
+
+class VerifiedOnGpu(PartsOnGpu, Errors):
     def test_scalars(self):
         for config in (SMALL, LARGE_2D):
             self.assert_files({**config, "diagnostics": [], "verify": {"exact": {"u": "sin(3*x)*cos(y + t)"}}}, (2, 3))

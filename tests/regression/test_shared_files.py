@@ -6,7 +6,7 @@ import numpy
 
 import support
 from support import DONE, FAILED
-from shared import (CHECKPOINTS, FLOW, LARGE_2D, LARGE_3D, MPIRUN, NeedsGpu, Parts, REACTION, SMALL, THREE_STEPS, WAVE,
+from shared import (CHECKPOINTS, FLOW, LARGE_2D, LARGE_3D, MPIRUN, Parts, PartsOnGpu, REACTION, SMALL, THREE_STEPS, WAVE,
                     heat, pde)
 
 
@@ -403,14 +403,7 @@ class OfTheHost(Parts):
             self.assertIn(one.strip(), err)
 
 
-class OnGpu(NeedsGpu, Parts):
-    """Where no diagnostics look at fields, of ranks that are as if they were on two machines."""
-
-    DEVICE = "cuda"
-
-    def start_many(self, count, *arguments):
-        return self.start_on_machines([2 * rank // count for rank in range(count)], *arguments)
-
+class OnGpu(PartsOnGpu):
     def test_slabs(self):
         self.assert_files({**LARGE_2D, "diagnostics": []}, (2, 3))
         self.assert_files({**SMALL, "diagnostics": []}, (2, 3))
@@ -426,6 +419,29 @@ class OnGpu(NeedsGpu, Parts):
         thin = {"every": {"count": 1}, "every_nth_point": [2, 3]}
         self.assert_files({**LARGE_2D, "diagnostics": [], "output": thin}, (2, 3))
         self.assert_files({**LARGE_2D, "diagnostics": [], "output": thin}, (4,), "--set", "ranks=[2,2]")
+
+    def test_vectors_and_derived_fields(self):
+        config = pde({"h": "-div(q)", "q": "0.01*laplace(q) - h*q"}, fields={"q": "vector"}, checkpoint=CHECKPOINTS,
+                     initial={"h": "1 + x", "q": {"x": "sin(6*y)", "y": "x"}}, diagnostics=[],
+                     output={"every": {"count": 3}, "derived": {"slope": "grad(h)", "square": "h^2"}})
+        self.assert_files(config, (2, 3))
+        self.assert_files(config, (4,), "--set", "ranks=[2,2]")
+        numpy.save(self.directory / "q.npy", numpy.random.default_rng(3).uniform(0.2, 1, (34, 11, 2)))
+        self.assert_files({**config, "initial": {"h": "1 + x", "q": {"file": "q.npy"}}}, (3,), precisions=("float64",))
+
+    def test_events(self):
+        config = pde({"u": "0.01*laplace(u) - u*v", "v": "0.01*laplace(v)"}, checkpoint=CHECKPOINTS, diagnostics=[],
+                     grid={"points": [33, 70]}, time={"end": 0.01, "scheme": "rk4"},
+                     events=[{"at": [0.002, 0.005], "set": {"u": "u + 1e-4*laplace(v) + t*y"}},
+                             {"at": 0.005, "set": {"v": "u*v", "u": "0.9*u"}}])
+        self.assert_files(config, (2, 3))
+        self.assert_files({**config, "time": {"end": 0.01, "scheme": "euler"}, "grid": {"points": [300, 401]}}, (2,))
+        self.assert_files({**config, "time": {"end": 0.01, "step": "adaptive"}}, (3,))
+        bad = self.write("bad.yaml", {**config, "device": self.DEVICE, "events": {"at": 0.005, "set": {"u": "1/(y - 0.5)"}}})
+        _, one = self.call("run", bad, "--output", "one", "--quiet", "--overwrite", code=None)
+        self.assertIn("is not finite at", one)
+        _, err = self.start_many(3, "run", bad, "--output", "many", "--quiet", "--overwrite").communicate(timeout=120)
+        self.assertIn(one.strip().splitlines()[0], err)
 
     def test_others_gather(self):
         whole = "^the first rank, of the whole grid"

@@ -3,7 +3,7 @@
 import json
 
 import support
-from shared import CHECKPOINTS, Parts, THREE_STEPS, pde
+from shared import CHECKPOINTS, Parts, PartsOnGpu, THREE_STEPS, pde
 
 SIDES = {"u": {"x": {"lower": {"dirichlet": "2 + y"}, "upper": {"robin": ["1 + y", 1]}}, "y": {"neumann": 0}},
          "v": {"x": {"neumann": 0}, "y": {"lower": {"dirichlet": "1 + x"}, "upper": {"neumann": 0}}},
@@ -103,6 +103,23 @@ class BesideSides(Parts):
                      initial={"u": "x", "v": "1"}, checkpoint=CHECKPOINTS, time={"scheme": "euler", "end": 3},
                      boundary={"x": "periodic", "u": {"y": {"dirichlet": "9 + x"}}, "v": {"y": {"neumann": 0}}})
         self.assert_files(config, (3,), precisions=("float64",))
+
+class OnGpu(PartsOnGpu):
+    def test_first_values(self):
+        config = made(diagnostics=[])
+        self.assert_files(config, (2, 3))
+        self.assert_files(config, (4,), "--set", "ranks=[2,2]")
+        self.assert_files({**config, "grid": {"points": [300, 401]}, "boundary": {"x": "periodic", "y": "periodic"},
+                           "equations": {"u": "0.01*laplace(u) - u*v", "v": "0.01*laplace(v)", "w": "0.02*laplace(w) - w^3"},
+                           "time": {"scheme": "euler", "end": 1e-3}}, (2,))
+        self.assert_files({**config, "time": {"step": "adaptive", "scheme": "rk45", "end": 2e-3}, "grid": {"points": [23, 131]}},
+                          (3,), precisions=("float64",))
+
+    def test_around_an_axis(self):
+        config = pde({"u": "0.02*laplace(u) - u^3", "v": "0.01*(1 + d_dy(u)^2)*laplace(v)"}, boundary=AroundAnAxis.TURNING,
+                     grid={"points": [13, 30]}, initial={"u": "(1 + x)*cos(pi*y)", "v": "2 + x"}, checkpoint=CHECKPOINTS,
+                     diagnostics=[])
+        self.assert_files(config, (2, 3))
 
 
 if __name__ == "__main__":

@@ -83,8 +83,9 @@ std::vector<std::string> Entry::gives() const {
   return {name()};
 }
 
-bool Entry::is_found_by_parts(config::RunOptions const& run) const {
-  return !quantity_.empty() || goes_by_planes(formula(), run.grid, run.grid.dims);
+bool Entry::is_found_by_parts(config::RunOptions const& run, Backend backend) const {
+  return backend == Backend::cpu &&
+         (!quantity_.empty() || goes_by_planes(formula(), run.grid, run.grid.dims));
 }
 
 void Entry::declare_formula(Visitor& v, std::string_view key, std::string_view documentation,

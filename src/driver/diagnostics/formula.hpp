@@ -51,8 +51,9 @@ class Entry : public config::Diagnostic {
   void declare(config::Visitor& visitor, config::Spec const& self,
                config::RunOptions const& run) override;
   std::vector<std::string> gives() const override;
-  /// One that can be evaluated at some points alone. Of quantities the simulation tells whether it finds them so.
-  bool is_found_by_parts(config::RunOptions const& run) const override;
+  /// One that can be evaluated at some points alone, on hosts: on a GPU functions and sums are its own. Of quantities the
+  /// simulation tells whether it finds them so.
+  bool is_found_by_parts(config::RunOptions const& run, Backend backend) const override;
 
  private:
   void declare_formula(config::Visitor& v, std::string_view key, std::string_view documentation,

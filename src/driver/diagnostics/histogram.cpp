@@ -41,7 +41,9 @@ class HistogramOptions final : public config::Diagnostic {
       if (read) check_range(v, run.precision);
     });
   }
-  bool is_found_by_parts(config::RunOptions const&) const override { return true; }
+  bool is_found_by_parts(config::RunOptions const& run, Backend backend) const override {
+    return is_the_same_in_parts(run, field, backend);
+  }
   std::vector<std::string> gives() const override {
     if (field.empty()) return {};
     std::string text = fmt::format("{} in {} bins", field, bins);
@@ -123,9 +125,10 @@ Histogram HistogramFinder<T>::count(Bins& bins, FieldLook<T> const& look) const 
   Stream& stream = look.stream;
   std::size_t const size = found.size();
   Histogram result{name, std::vector<std::int64_t>(size), {}};
-  auto edges = options.range.empty()
-                   ? edges_for(look.moments.minimum, look.moments.maximum, options.bins)
-                   : histogram_edges<T>(options.range[0], options.range[1], options.bins);
+  auto edges =
+      options.range.empty()
+          ? edges_for(one_zero(look.moments.minimum), one_zero(look.moments.maximum), options.bins)
+          : histogram_edges<T>(options.range[0], options.range[1], options.bins);
   if (edges.empty()) {
     result.edges.assign(size + 1, std::numeric_limits<double>::quiet_NaN());
     return result;

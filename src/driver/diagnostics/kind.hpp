@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "config/run_config.hpp"
+#include "core/buffer.hpp"
 #include "core/rank_sums.hpp"
 #include "core/stream.hpp"
 #include "grid/grid.hpp"
@@ -34,6 +35,12 @@ struct FieldLook {
   std::size_t number = 0;
 };
 
+/// Of zeros of both signs either may be found to be the least, or the greatest: here it is the same.
+template <class T>
+T one_zero(T value) {
+  return value == 0 ? T{0} : value;
+}
+
 /// Has the values of a look counted by `count(values, before)`, which queues it for some of them, into
 /// `counts` in the memory of the stream's device. Of ranks all call it, and each has the counts of all.
 template <class T, class Count>
@@ -43,8 +50,13 @@ void count_values(FieldLook<T> const& look, std::span<std::int64_t> counts, Coun
   zero_async(counts, look.stream);
   look.parts->for_own(look.number,
                       [&](std::span<T const> values) { count(values, Before::added_to); });
+  if (look.stream.backend() == Backend::cpu) return add_counts(look.parts->ranks, counts);
+  std::vector<std::int64_t> all(counts.size());
+  copy_async(std::span(all), std::span<std::int64_t const>(counts), look.stream);
   look.stream.synchronize();
-  add_counts(look.parts->ranks, counts);
+  add_counts(look.parts->ranks, all);
+  copy_async(counts, std::span<std::int64_t const>(all), look.stream);
+  look.stream.synchronize();
 }
 
 /// Finds what the entries of one kind ask for in fields like the one that it was made for, or in those that
@@ -156,6 +168,10 @@ void declare_field(config::Visitor& visitor, config::RunOptions const& run, std:
 
 /// The unit of a field, `1` for an unknown one.
 std::string unit_of(config::RunOptions const& run, std::string_view field);
+
+/// Whether values and counts of a field are the same in parts of it, which ranks have: lengths of vectors, which a GPU
+/// finds otherwise than its host, on hosts alone.
+bool is_the_same_in_parts(config::RunOptions const& run, std::string_view field, Backend backend);
 
 /// Whether a field lies on another grid than the file's.
 bool has_own_grid(config::RunOptions const& run, std::string_view field);

@@ -43,7 +43,9 @@ class Probe final : public config::Diagnostic {
     if (at.empty()) return {};
     return {name_of(field, at)};
   }
-  bool is_found_by_parts(config::RunOptions const&) const override { return true; }
+  bool is_found_by_parts(config::RunOptions const& run, Backend backend) const override {
+    return is_the_same_in_parts(run, field, backend);
+  }
 
  private:
   void check_inside(Visitor& v, config::GridOptions const& grid) const {

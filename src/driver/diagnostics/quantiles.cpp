@@ -44,7 +44,9 @@ class Quantiles final : public config::Diagnostic {
                   fmt::format("{} is given twice", format_exact(at[i])));
     });
   }
-  bool is_found_by_parts(config::RunOptions const&) const override { return true; }
+  bool is_found_by_parts(config::RunOptions const& run, Backend backend) const override {
+    return is_the_same_in_parts(run, field, backend);
+  }
   std::vector<std::string> gives() const override {
     std::vector<std::string> names;
     for (double const q : at) names.push_back(name_of(field, q));
@@ -183,7 +185,7 @@ void QuantilesFinder<T>::count_through(FieldLook<T> const& look, std::vector<dou
 template <class T>
 void QuantilesFinder<T>::collect(FieldLook<T> const& look, std::vector<double>& found,
                                  std::vector<Histogram>&) {
-  Interval<T> const range{look.moments.minimum, look.moments.maximum};
+  Interval<T> const range{one_zero(look.moments.minimum), one_zero(look.moments.maximum)};
   if (!divisible(range, histogram::max_bins)) return count_through(look, found);
   cumulate(look, range);
   std::vector<std::int64_t> const coarse(cumulated_.data(), cumulated_.data() + cumulated_.size());
