@@ -152,8 +152,8 @@ class Simulation {
   virtual FoundByParts write_parts(std::vector<FieldTarget> const&, bool /*measured*/) {
     return {};
   }
-  /// All processes call it, each with a finder, which finds what it looks for in the fields as they are now. Of
-  /// what ranks have beside their numbers it gets nothing (`OwnParts`).
+  /// All processes call it, each with a finder, which finds what it looks for in the fields as they are now. Their
+  /// extremes are not found for it (`OwnParts`).
   virtual void compare_parts(PartsFinder&) {}
   /// Whom a computation without time tells how far it is, now and then, in the thread that computes.
   virtual void tell_headway(std::function<void(Headway const&)>) {}
