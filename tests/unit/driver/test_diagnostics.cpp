@@ -33,6 +33,22 @@ TEST(DiagnosticsHostFloat64, ErrorNormsOfAnyMagnitude) {
   }
 }
 
+// Blocks have units of their own: what vanishes beside others does so wherever it lies.
+TEST(DiagnosticsHostFloat64, ErrorNormsOfBlocksOfAnyMagnitude) {
+  expression::Expression const zero = config::parse_formula("0", "", {});
+  constexpr std::size_t block = 65536, points = 3 * block + 7;
+  for (std::size_t large = 0; large < 4; ++large) {
+    std::vector<double> values(points, -1e-200);
+    auto const count = std::min(block, points - large * block);
+    std::fill_n(values.begin() + static_cast<std::ptrdiff_t>(large * block), count, 1e200);
+    Field const field{"u", "1", test::line_of(points), Precision::float64, values.data()};
+    auto const error = test::host_error_norms(field, zero, 0);
+    double const rounding = static_cast<double>(block) * std::numeric_limits<double>::epsilon();
+    EXPECT_NEAR(error.l2 / 1e200, std::sqrt(static_cast<double>(count) / points), rounding);
+    EXPECT_EQ(error.maximum, 1e200);
+  }
+}
+
 TYPED_TEST(DiagnosticsHost, SumsOverManyBlocks) {
   std::vector<TypeParam> values(1000003);
   std::iota(values.begin(), values.end(), TypeParam(0));
