@@ -299,7 +299,7 @@ TEST(Integration, FixedRulesAreNotContentWithPoles) {
         {"float64", "gauss_legendre", "absolute: 1e-2"}}) {
     std::string const more =
         "rule: " + rule + ", tolerance: {" + goal + "}, variables: {x: [-1, 1]}";
-    for (std::string const integrand : {"1/x", "1/x^3"})
+    for (std::string const integrand : {"1/x", "1/(x*x*x)"})
       EXPECT_NE(integrate(yaml(precision, integrand, more), cpu)
                     .shortfall.find("with an estimated error of inf"),
                 std::string::npos)
