@@ -123,7 +123,45 @@ struct IntervalEstimate {
   double error = 0;          ///< estimate of |value − integral|
   bool at_rounding = false;  ///< the error is that of rounding: halving does not reduce it
   bool is_blind = false;     ///< K and G differ as for no smooth integrand
+  double amount = 0;         ///< where they do: see `log_amount`
 };
+
+/// The logarithm to base 2 of a number above 0, straight between powers of 2: at most 0.09 off.
+GRIDSTRIDE_HOST_DEVICE inline double rough_log2(double number) {
+  int exponent = 0;
+  double const part = ::frexp(number, &exponent);
+  return exponent + 2 * part - 2;
+}
+
+/// log2 of what there is of |f| in an interval of the given width, by the mean of its logarithm, which
+/// beside a singularity d^(−p) hardly depends on how near a node is to it: a singularity at the part a
+/// of the width leaves log2(width^(1−p)·e^p) + p·h(a), h = −a·log2(a) − (1 − a)·log2(1 − a), of which
+/// h is taken off, with a where the greatest sample is. That counts as at most 8 times the next one.
+/// Samples of 0 do not count.
+template <int points, class Real>
+GRIDSTRIDE_HOST_DEVICE inline double log_amount(Real const* samples, double width) {
+  using Rule = GaussKronrod<points>;
+  double sum = 0, weights = 0, largest = 0, next = 0, weight_there = 0, place = 0.5;
+  for (int i = 0; i < points; ++i) {
+    double const size = ::fabs(static_cast<double>(samples[1 + i]));
+    if (!(size > 0)) continue;
+    int const outer = i <= points / 2 ? i : points - 1 - i;
+    sum += Rule::weight(outer) * rough_log2(size);
+    weights += Rule::weight(outer);
+    next = ::fmax(next, ::fmin(size, largest));
+    if (size <= largest) continue;
+    largest = size;
+    weight_there = Rule::weight(outer);
+    place = 0.5 - 0.5 * Rule::outer_place(outer + 1);
+  }
+  if (next > 0 && largest > 8 * next)
+    sum -= weight_there * (rough_log2(largest) - rough_log2(8 * next));
+  double const at_ends = ::fmax(::fabs(static_cast<double>(samples[0])),
+                                ::fabs(static_cast<double>(samples[points + 1])));
+  double const spread =
+      at_ends >= largest ? 0 : -place * rough_log2(place) - (1 - place) * rough_log2(1 - place);
+  return sum / weights + rough_log2(0.5 * weights * width) - spread;
+}
 
 /// How far the watches are from the polynomial through the nodes, both together. A watch that is no
 /// number, as at a pole, says nothing.
@@ -182,8 +220,9 @@ GRIDSTRIDE_HOST_DEVICE inline IntervalEstimate kronrod_estimate(Real const* samp
   double const rounding = 50 * rounding_of<Real>() * absolute;
   bool const at_rounding = error <= rounding;
   double const half_width = 0.5 * upper - 0.5 * lower;
+  is_blind = is_blind && !at_rounding && half_width != 0;
   return {kronrod * half_width, (at_rounding ? rounding : error) * ::fabs(half_width), at_rounding,
-          is_blind && !at_rounding};
+          is_blind, is_blind ? log_amount<points>(samples, 2 * ::fabs(half_width)) : 0};
 }
 
 }  // namespace gridstride::quadrature

@@ -105,6 +105,7 @@ IntegralResult take_levels(HostIntegrand const& integrand, DoubleExponential con
                            double* bad_sample) {
   DoubleExponentialSums sums;
   DoubleExponentialHistory history;
+  HalfwayPlaces const halfway = halfway_places<T>(map);
   for (int level = DoubleExponentialLevel::start;; ++level) {
     DoubleExponentialLevel const nodes = level_of<T>(map, level);
     constexpr int together = SampleBlock<T>::size;
@@ -123,7 +124,7 @@ IntegralResult take_levels(HostIntegrand const& integrand, DoubleExponential con
         double const value = block.values()[i];
         if (bad_sample != nullptr && sums.non_finite == 0 && !is_finite(value * weights[i]))
           *bad_sample = block.x(i);
-        sums.add(t[i], weights[i], value);
+        sums.add(t[i], weights[i], value, halfway);
       }
     }
     IntegralResult const result = take_level<T>(history, sums, map, nodes.step, options.tolerance,

@@ -11,7 +11,7 @@ namespace gridstride::quadrature {
 /// One interval of one integral.
 struct Leaf {
   enum State : signed char {
-    fresh,    ///< not yet evaluated: the value is that of the interval that it is a half of
+    fresh,    ///< not yet evaluated
     open,     ///< may be halved
     closed,   ///< is too narrow to be halved
     rounded,  ///< its error is that of rounding: halving does not reduce it
@@ -20,8 +20,8 @@ struct Leaf {
   double value, error;
   int integral;
   State state;
-  unsigned char halvings = 0;  ///< that `decline` is of
-  short decline = 0;           ///< see below
+  unsigned char halvings = 0;  ///< of blind intervals on the way to it; 0 if it is none itself
+  short began = 0;             ///< log2 of what there was then, in 16ths; see `take_decline`
 };
 static_assert(sizeof(Leaf) == 40);
 
@@ -35,29 +35,32 @@ GRIDSTRIDE_HOST_DEVICE inline Leaf half_of(Leaf const& leaf, int side) {
   return half;
 }
 
-/// How values decline from an interval to its half, and so on to the half of that: by 2^−q, where q is
-/// 1 where the integrand is smooth, and 1 − p beside a singularity like d^(−p) with the distance d.
-/// `Leaf::decline` is the mean of q, in these units, of 24 halvings in the end, since a singularity that
-/// lies between two nodes makes values leap about.
-inline constexpr double declines_of_one = 8192;
-
-/// Takes in the value of a leaf that has that of the interval before it.
-GRIDSTRIDE_HOST_DEVICE inline void take_decline(Leaf& leaf, double value) {
-  if (leaf.value == 0) return;
-  constexpr double most = 2;
-  double const ratio = value / leaf.value;
-  double const q = ratio > 0 ? ::fmin(::fmax(-::log2(ratio), -most), most) : most;
-  if (leaf.halvings < 24) ++leaf.halvings;
-  leaf.decline = static_cast<short>(
-      ::rint(leaf.decline + (q * declines_of_one - leaf.decline) / leaf.halvings));
+/// How what there is (`log_amount`) declines from an interval to its half, and so on to the half of that:
+/// by 2^−q, where q is 1 where the integrand is smooth, and 1 − p beside a singularity like d^(−p) with
+/// the distance d. Gives the mean of q on the way to a leaf whose nodes see little, of the last 64 to 128
+/// halvings, less what two amounts may be off by; nothing is known of the first such leaf.
+GRIDSTRIDE_HOST_DEVICE inline double take_decline(Leaf& leaf, double amount) {
+  constexpr int fewer = 64;
+  constexpr double units = 16, largest = 2047, off = 0.3;
+  bool const is_first = leaf.halvings == 0;
+  double began = is_first ? amount : leaf.began / units;
+  double const mean = is_first ? 0 : (began - amount) / leaf.halvings;
+  double const known = is_first ? 0 : mean - off / leaf.halvings;
+  if (leaf.halvings == 2 * fewer) {
+    began = amount + mean * fewer;
+    leaf.halvings = fewer;
+  }
+  leaf.began = static_cast<short>(::rint(units * ::fmin(::fmax(began, -largest), largest)));
+  ++leaf.halvings;
+  return known;
 }
 
-/// What the value lacks if those to come go on to decline so, in parts of it. ∫ d^(−p) is 1/q for d to
-/// 1, of which the rules have seen 7 and 7.7 as p comes to 1, and less of singularities inside: of
-/// 20,000 places and both sides half had more than 4.5. Taken is 4.
-GRIDSTRIDE_HOST_DEVICE inline double unseen_of(Leaf const& leaf) {
-  double const seen = 4 * ::fmax(leaf.decline / declines_of_one, 1e-3);
-  return leaf.halvings > 0 && seen < 1 ? 1 / seen - 1 : 0;
+/// What the value of a leaf lacks at most where nodes see little. ∫ d^(−p) over an interval of which
+/// there is 2^amount, and of which q = 1 − p is known, is 2^amount/q where the singularity lies
+/// inside, and e^p times less at an end.
+GRIDSTRIDE_HOST_DEVICE inline double unseen_of(Leaf& leaf, IntervalEstimate const& estimate) {
+  double const q = ::fmin(::fmax(take_decline(leaf, estimate.amount), 1e-3), 1.0);
+  return ::fmax(::exp2(estimate.amount) / q - ::fabs(estimate.value), 0.0);
 }
 
 /// Whether the nodes of half the interval would no longer be different numbers from its ends. The
@@ -71,10 +74,12 @@ GRIDSTRIDE_HOST_DEVICE inline bool is_narrow(Leaf const& leaf, double epsilon) {
 /// error is no less than what is still to come if values go on to decline as they did.
 GRIDSTRIDE_HOST_DEVICE inline Leaf evaluated(Leaf leaf, IntervalEstimate const& estimate,
                                              double epsilon) {
-  take_decline(leaf, estimate.value);
   leaf.value = estimate.value;
   leaf.error = estimate.error;
-  if (estimate.is_blind) leaf.error = ::fmax(leaf.error, unseen_of(leaf) * ::fabs(estimate.value));
+  if (estimate.is_blind)
+    leaf.error = ::fmax(leaf.error, unseen_of(leaf, estimate));
+  else
+    leaf.halvings = 0;
   leaf.state = estimate.at_rounding       ? Leaf::rounded
                : is_narrow(leaf, epsilon) ? Leaf::closed
                                           : Leaf::open;

@@ -16,13 +16,14 @@ extern "C" __global__ void integrate_tanh_sinh(DoubleExponential map, double con
   ParameterRow const row(parameter_rows, blockIdx.x);
   DoubleExponentialSums all;
   DoubleExponentialHistory history;
+  HalfwayPlaces const halfway = halfway_places<Real>(map);
   for (int level = DoubleExponentialLevel::start;; ++level) {
     DoubleExponentialLevel const nodes = level_of<Real>(map, level);
     DoubleExponentialSums own;
     for (long long i = threadIdx.x; i < nodes.count; i += blockDim.x) {
       DoubleExponentialNode const node = node_at(map, nodes.t(i));
       Real const x = static_cast<Real>(node.x);
-      if (is_inside(map, x)) own.add(nodes.t(i), node.weight, integrand(&x, row.values));
+      if (is_inside(map, x)) own.add(nodes.t(i), node.weight, integrand(&x, row.values), halfway);
     }
     all.add(added_in_block(own));
     __syncthreads();

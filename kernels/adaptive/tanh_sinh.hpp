@@ -39,6 +39,30 @@ struct DoubleExponential {
   }
 };
 
+/// π/2·sinh t, whose exponential, or the square of it, is how much nearer x comes to an end.
+GRIDSTRIDE_HOST_DEVICE inline double exponent_at(double t) {
+  return 1.5707963267948966 * ::sinh(t);
+}
+
+/// A place at each side, halfway to the nearest numbers of the precision that differ from the end, by
+/// the logarithm of their distance.
+struct HalfwayPlaces {
+  double low, high;
+};
+template <class Real>
+GRIDSTRIDE_HOST_DEVICE inline HalfwayPlaces halfway_places(DoubleExponential const& map) {
+  bool const finite = map.kind == DoubleExponential::finite;
+  double const width = finite ? map.upper - map.lower : 1;
+  auto const halfway = [&](double end, double reach) {
+    double const spacing = rounding_of<Real>() * ::fabs(end) / width;
+    double const nearest = spacing > 0 ? ::log(1 / spacing) / (finite ? 2 : 1) : reach;
+    return ::asinh(0.5 * ::fmax(::fmin(nearest, reach), 0.0) / 1.5707963267948966);
+  };
+  double const low = exponent_at(-map.first<Real>()), high = exponent_at(map.last<Real>());
+  bool const unbounded = map.kind == DoubleExponential::infinite;
+  return {-halfway(unbounded ? 0 : map.lower, low), halfway(finite ? map.upper : 0, high)};
+}
+
 /// Where t is, and dx/dt there.
 struct DoubleExponentialNode {
   double x, weight;
@@ -92,37 +116,66 @@ GRIDSTRIDE_HOST_DEVICE inline DoubleExponentialLevel level_of(DoubleExponential 
   return {1 / per_unit, first, stride, (last - first) / stride + 1};
 }
 
+/// |g| at the least t and at the greatest.
+struct OutermostSamples {
+  double first_t = 1e9, first = 0;
+  double last_t = -1e9, last = 0;
+
+  GRIDSTRIDE_HOST_DEVICE void take_first(double t, double size) {
+    if (t < first_t) first_t = t, first = size;
+  }
+  GRIDSTRIDE_HOST_DEVICE void take_last(double t, double size) {
+    if (t > last_t) last_t = t, last = size;
+  }
+  GRIDSTRIDE_HOST_DEVICE void take(OutermostSamples const& other) {
+    take_first(other.first_t, other.first);
+    take_last(other.last_t, other.last);
+  }
+};
+
 /// Sums over samples g = f(x)·dx/dt.
 struct DoubleExponentialSums {
   TwoTermSum sum;
-  double magnitude = 0;             ///< Σ|g|
-  double first_t = 1e9, first = 0;  ///< |g| at the least t
-  double last_t = -1e9, last = 0;   ///< |g| at the greatest t
+  double magnitude = 0;     ///< Σ|g|
+  OutermostSamples ends;    ///< of all
+  OutermostSamples within;  ///< no farther out than halfway
   long long samples = 0;
   int non_finite = 0;
 
-  GRIDSTRIDE_HOST_DEVICE void add(double t, double weight, double value) {
+  GRIDSTRIDE_HOST_DEVICE void add(double t, double weight, double value,
+                                  HalfwayPlaces const& halfway) {
     ++samples;
     double const g = value * weight, size = ::fabs(g);
     if (!is_finite(g)) ++non_finite;
     sum.add(g);
     magnitude += size;
-    take_ends(t, size, t, size);
+    ends.take_first(t, size);
+    ends.take_last(t, size);
+    if (t >= halfway.low) within.take_first(t, size);
+    if (t <= halfway.high) within.take_last(t, size);
   }
   GRIDSTRIDE_HOST_DEVICE void add(DoubleExponentialSums const& other) {
     sum.add(other.sum);
     magnitude += other.magnitude;
-    take_ends(other.first_t, other.first, other.last_t, other.last);
+    ends.take(other.ends);
+    within.take(other.within);
     samples += other.samples;
     non_finite += other.non_finite;
   }
-
- private:
-  GRIDSTRIDE_HOST_DEVICE void take_ends(double low_t, double low, double high_t, double high) {
-    if (low_t < first_t) first_t = low_t, first = low;
-    if (high_t > last_t) last_t = high_t, last = high;
-  }
 };
+
+/// What lies beyond the outermost sample g at ±t, if g/cosh t goes on to fall as exp(−r·π/2·sinh t): with
+/// the distance d from an end d^(−a) has the r of 1 − a, or twice that. r is what it was since the sample
+/// `within` less 1/e of it, which covers what the rounding of x does to a sample, and a square of a
+/// logarithm beside the power, as in 1/(x·log(x)²). No less than a quarter of g.
+GRIDSTRIDE_HOST_DEVICE inline double beyond(double t, double g, double t_within, double g_within) {
+  if (g == 0) return 0;
+  double const end = g / ::cosh(t), before = g_within / ::cosh(t_within);
+  double const fall = ::log(before / end) - 1;
+  double const way = ::fabs(exponent_at(t)) - ::fabs(exponent_at(t_within));
+  double const rate = way > 0 ? ::fmax(fall / way, 1e-3) : 1e-3;
+  return ::fmax(0.25 * g, end / (1.5707963267948966 * rate));
+}
 
 /// What is known of an integral from level to level.
 struct DoubleExponentialHistory {
@@ -138,10 +191,8 @@ struct DoubleExponentialHistory {
 /// the safe side of that: it is the last change itself; or the square of the one before, where that
 /// is more because two levels agree by accident; or the one before where the change did not fall to
 /// a thousandth, since then convergence is not exponential. Added to that are 16·ε·Σ|g| for
-/// rounding, and for what is left out beyond the ends a quarter of the outermost samples: where f
-/// goes like d^(−a) with the distance d from an end, what is left out is the sample there over
-/// (1 − a)·log(1/d), and the last d is below 10^−16 in float64. That is of the rounding of x where f is not
-/// singular, and counts as what rounding leaves up to 50·ε·Σ|g|.
+/// rounding, and what is left out beyond the ends. That is of the rounding of x where f is not singular, and
+/// counts as what rounding leaves up to 50·ε·Σ|g|.
 template <class Real>
 GRIDSTRIDE_HOST_DEVICE inline IntegralResult take_level(DoubleExponentialHistory& history,
                                                         DoubleExponentialSums const& sums,
@@ -151,7 +202,9 @@ GRIDSTRIDE_HOST_DEVICE inline IntegralResult take_level(DoubleExponentialHistory
   double const change = ::fabs(value - history.value), before = history.change;
   history = {value, change, history.levels + 1};
   double const unit = rounding_of<Real>() * size;
-  double const lost = 0.25 * (sums.first + sums.last) + 16 * unit;
+  OutermostSamples const &ends = sums.ends, &within = sums.within;
+  double const lost = beyond(ends.first_t, ends.first, within.first_t, within.first) +
+                      beyond(ends.last_t, ends.last, within.last_t, within.last) + 16 * unit;
   double const rounding = ::fmin(lost, 50 * unit);
   double const accident = size > 0 ? before * (before / size) : 0;
   double const found = ::fmax(1000 * change > before ? before : change, ::fmax(change, accident));

@@ -21,7 +21,7 @@ namespace gridstride::test {
 inline constexpr double infinity = std::numeric_limits<double>::infinity();
 
 struct LineIntegral {
-  std::string_view formula;
+  std::string formula;
   quadrature::Interval interval;
   double value;
 };

@@ -136,23 +136,53 @@ TEST(Subdivision, EndsWhereNothingCanBeHalved) {
   EXPECT_FALSE(is_narrow({0, 0x1p-900, 0, 0, 0, Leaf::open}, 0x1p-52));
 }
 
+/// What there is of d^(−p) follows from the width wherever the singularity is, but for what the nodes miss:
+/// two amounts differ by 0.3 at most in most cases.
+template <int points>
+void expect_amounts_by_width() {
+  constexpr double p = 0.9;
+  std::vector<double> off;
+  for (int i = 0; i < 200; ++i) {
+    double const width = std::exp2(-i / 4.0), place = std::fmod(i * std::numbers::phi, 1.0);
+    double samples[kronrod_samples<points>];
+    for (int k = 0; k < kronrod_samples<points>; ++k)
+      samples[k] = std::pow(std::abs(kronrod_place<points>(0, width, k) - place * width), -p);
+    off.push_back(log_amount<points>(samples, width) - (1 - p) * std::log2(width));
+    EXPECT_NEAR(off.back(), p / std::numbers::ln2, 0.5) << place;
+  }
+  std::ranges::sort(off);
+  EXPECT_LT(off[off.size() - 11] - off[10], 0.3);
+}
+
+TEST(GaussKronrodRule, AmountsHardlyDependOnThePlaceOfASingularity) {
+  expect_amounts_by_width<15>();
+  expect_amounts_by_width<21>();
+  double const one_side[17] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 4, 4, 4, 4, 4, 4, 4};
+  EXPECT_NEAR(log_amount<15>(one_side, 2), 2, 0.5);
+}
+
 /// Of x^(−p) half the interval has 2^(p−1) of its integral.
 TEST(Subdivision, KnowsHowValuesDecline) {
-  Leaf leaf{0, 1, 0, 0, 0, Leaf::fresh};
-  auto const blind = [](double value) { return IntervalEstimate{value, 0.1, false, true}; };
-  leaf = evaluated(leaf, blind(1), 0x1p-52);
-  EXPECT_EQ(leaf.error, 0.1);  // nothing came before
-  for (int halvings = 1; halvings <= 100; ++halvings) {
-    leaf = evaluated(half_of(leaf, 0), blind(std::exp2(-0.01 * halvings)), 0x1p-52);
-    EXPECT_NEAR(leaf.error, 24 * leaf.value, 0.2 * leaf.value);
+  auto const blind = [](double amount) { return IntervalEstimate{0, 0.1, false, true, amount}; };
+  Leaf leaf = evaluated({0, 1, 0, 0, 0, Leaf::fresh}, blind(0), 0x1p-52);
+  EXPECT_EQ(leaf.error, 1000);  // nothing came before
+  for (int halvings = 1; halvings <= 200; ++halvings) {
+    double const amount = -0.02 * halvings;
+    leaf = evaluated(half_of(leaf, 0), blind(amount), 0x1p-52);
+    double const least = 0.02 - 0.3 / std::min(halvings, 64);
+    EXPECT_GE(leaf.error, std::exp2(amount) / 0.021) << halvings;
+    EXPECT_LE(leaf.error, std::exp2(amount) / std::max(0.9 * least, 1e-3)) << halvings;
     EXPECT_EQ(leaf.state, Leaf::open);
   }
-  Leaf const seen = evaluated(half_of(leaf, 0), {leaf.value, 0.1, false, false}, 0x1p-52);
+  Leaf const seen = evaluated(half_of(leaf, 0), {0, 0.1, false, false}, 0x1p-52);
   EXPECT_EQ(seen.error, 0.1);
-  // Smooth ones are halved with their interval.
+  EXPECT_EQ(seen.halvings, 0);
+  // Smooth ones are halved with their interval, and miss nothing.
+  leaf = evaluated({0, 1, 0, 0, 0, Leaf::fresh}, {1, 0.1, false, true, 0}, 0x1p-52);
   for (int halvings = 1; halvings <= 100; ++halvings)
-    leaf = evaluated(half_of(leaf, 1), blind(0.5 * leaf.value), 0x1p-52);
-  EXPECT_EQ(leaf.error, 0.1);
+    leaf = evaluated(half_of(leaf, 1), {std::exp2(-halvings), 0, false, true, -1.0 * halvings},
+                     0x1p-52);
+  EXPECT_LE(leaf.error, 0.01 * leaf.value);
 }
 
 TEST(DoubleExponentialRule, WeightsAreTheSlopeOfTheNodes) {
@@ -248,9 +278,10 @@ TYPED_TEST(AdaptiveHost, ThreadsHaveTheBitsOfTheReference) {
 
 // --------------------------------------------------------------------------------------- outcomes
 
+template <class T = double>
 Estimate one(std::string_view formula, Interval interval, auto const& options) {
   Stream stream(Device::open(Backend::cpu));
-  return integrated<double>(stream, line_integrand(formula), interval, {}, options)[0];
+  return integrated<T>(stream, line_integrand(formula), interval, {}, options)[0];
 }
 
 TEST(Adaptive, CountsWhatItEvaluates) {
@@ -318,6 +349,63 @@ TEST(Adaptive, ErrorsOfSingularitiesAreNoLessThanTheyAre) {
           EXPECT_LE(std::abs(found.value - exact), found.error);
           EXPECT_EQ(found.outcome == Outcome::reached, found.error <= tolerance * found.value);
         }
+}
+
+/// The same where nodes come near a singularity inside, by accident and as often as not. Where p is
+/// small an estimate may be a fifth too small.
+TEST(Adaptive, ErrorsOfSingularitiesInsideAreNoLessThanTheyAre) {
+  Stream stream(Device::open(Backend::cpu));
+  std::vector<double> places(100);
+  for (std::size_t i = 0; i < places.size(); ++i)
+    places[i] = 0.05 + 0.9 * std::fmod(static_cast<double>(i) * std::numbers::phi, 1.0);
+  for (double const p : {0.5, 0.8, 0.9, 0.95, 0.97, 0.99, 0.999})
+    for (double const tolerance : {0.3, 0.1, 0.01})
+      for (int const points : {15, 21}) {
+        auto const found = integrated<double>(
+            stream, line_integrand("abs(x-k)^(-" + std::to_string(p) + ")", 1), {0, 1}, places,
+            GaussKronrodOptions{.points = points, .tolerance = {tolerance, 0}});
+        int reached = 0;
+        for (std::size_t i = 0; i < places.size(); ++i) {
+          if (found[i].outcome != Outcome::reached) continue;
+          ++reached;
+          double const k = places[i];
+          double const exact = (std::pow(k, 1 - p) + std::pow(1 - k, 1 - p)) / (1 - p);
+          EXPECT_LE(std::abs(found[i].value - exact), (p < 0.9 ? 1.2 : 1) * tolerance * exact)
+              << p << ' ' << tolerance << ' ' << k;
+        }
+        bool const can_be_reached = p <= 0.8 || (p == 0.9 && tolerance >= 0.1);
+        EXPECT_GE(reached, can_be_reached ? 98 : 0) << p << ' ' << tolerance;
+      }
+}
+
+/// What lies beyond the last number beside an end is a part of d^(−p), and of what falls more slowly.
+template <class T>
+void expect_true_errors_of_tanh_sinh() {
+  for (double const p : {0.5, 0.8, 0.9, 0.95, 0.97, 0.99, 0.999}) {
+    std::string const power = "^(-" + std::to_string(p) + ")";
+    std::string const far = "^(-" + std::to_string(2 - p) + ")";
+    for (auto const& [formula, interval, exact] :
+         {test::LineIntegral{"x" + power, {0, 1}, 1 / (1 - p)},
+          {"(1-x)" + power, {0, 1}, 1 / (1 - p)},
+          {"(x+100)" + power, {-100, -99}, 1 / (1 - p)},
+          {"x" + far, {1, infinity}, 1 / (1 - p)},
+          {"(-5-x)" + far, {-infinity, -6}, 1 / (1 - p)},
+          {"1/(x*log(x)^2)", {0, 0.5}, 1 / std::numbers::ln2},
+          {"1/(x*log(x)^2)", {2, infinity}, 1 / std::numbers::ln2}})
+      for (double const tolerance : {0.3, 0.1, 0.01, 1e-4}) {
+        auto const found = one<T>(formula, interval, TanhSinhOptions{.tolerance = {tolerance, 0}});
+        EXPECT_LE(std::abs(found.value - exact), found.error) << formula << ' ' << tolerance;
+      }
+  }
+}
+
+TEST(Adaptive, ErrorsOfTanhSinhAreNoLessThanTheyAre) {
+  expect_true_errors_of_tanh_sinh<float>();
+  expect_true_errors_of_tanh_sinh<double>();
+  TanhSinhOptions const rough{.tolerance = {0.1, 0}};
+  EXPECT_EQ(one<float>("x^(-0.95)", {0, 1}, rough).outcome, Outcome::not_reached);
+  EXPECT_EQ(one<float>("x^(-0.9)", {0, 1}, rough).outcome, Outcome::reached);
+  EXPECT_EQ(one("x^(-0.99)", {0, 1}, rough).outcome, Outcome::reached);
 }
 
 TEST(Adaptive, AnEmptyIntervalIsZero) {
