@@ -47,7 +47,7 @@ class StabilityFinder {
   /// on the time is known before, and what depends on the place alone is found once.
   LimitFollows follows() const {
     return {.state = factors_change_ || (extremes_.size() > 0 && !follows_space_alone()),
-            .fields = follows_fields(),
+            .fields = extremes_.size() > 0 && follows_fields(),
             .time = factors_change_ || ahead_.size() > 0,
             .steps_between = factors_change_     ? 1
                              : ahead_.size() > 0 ? 8

@@ -100,6 +100,19 @@ TEST(PdeStepChoice, FirstStepsAreThatPartOfALimitThatIsAskedFor) {
   EXPECT_EQ(legs.front().second, 1);
 }
 
+/// Where coefficients are numbers the limit is that of all fields, and the first step is as long as others.
+TEST(PdeStepChoice, ValuesOverTheGridTimesNumbersLeaveStepsAlike) {
+  for (std::string const value : {"max(u)", "mean(u)", "0.5"}) {
+    auto const found = run_pde(
+        "simulation: pde\ngrid: {points: 20}\nboundary: {x: periodic}\n"
+        "equations: {u: 0.1*laplace(u) + 0.1*" +
+        value +
+        "}\ninitial: {u: cos(2*pi*x)}\ntime: {scheme: rk4, end: 2e-4}\n"
+        "output: {every: {count: 2}}\n");
+    EXPECT_EQ(found.steps, 2) << value;
+  }
+}
+
 /// What the time makes of the limit is known before.
 TEST(PdeStepChoice, LooksAhead) {
   auto const limit = [](pde::Ahead const& ahead, double time) {
