@@ -159,7 +159,8 @@ double part_beside(double end, double other, std::function<double(double)> const
   return f * d / (1 - std::max(power, 0.0));
 }
 
-/// Adds to the errors what samples of precision T cannot see: all rounds of a rule miss the same.
+/// Adds to the errors what samples of precision T cannot see: all rounds of a rule miss the same, and so
+/// do all batches of random samples.
 template <class T>
 void add_ends(Problem const& problem, quadrature::FiniteIntegral const& finite,
               std::vector<Estimate>& estimates) {
@@ -167,8 +168,10 @@ void add_ends(Problem const& problem, quadrature::FiniteIntegral const& finite,
   auto const [lower, upper] = finite.intervals[0];
   for (std::size_t i = 0; i < estimates.size(); ++i) {
     auto const f = [&](double x) { return integrand(&x, row(problem, i).data()); };
+    double const rounding = std::max(
+        estimates[i].rounding, 50 * quadrature::rounding_of<T>() * std::abs(estimates[i].value));
     for (auto const& [end, other] : {std::pair(lower, upper), std::pair(upper, lower)})
-      estimates[i].error += part_beside<T>(end, other, f, estimates[i].rounding);
+      estimates[i].error += part_beside<T>(end, other, f, rounding);
   }
 }
 
@@ -392,6 +395,10 @@ Solution sampling(Stream& stream, Problem const& problem, Request const& request
     return quadrature::quasi_monte_carlo<T>(stream, integrand, intervals, parameters, options,
                                             request.variant);
   });
+  if (problem.integrand.dimensions > 1) return solution;
+  add_ends<T>(problem, quadrature::on_finite_ranges(problem.integrand, problem.ranges),
+              solution.estimates);
+  judge(solution.estimates, goal_of(request, precision_of<T>()));
   return solution;
 }
 

@@ -214,6 +214,27 @@ TEST(Integration, SaysWhatNoSampleMeets) {
                 "exactly (what lies between them, such as a narrow peak, would be missing)"});
 }
 
+/// A fifth of the integral lies beyond the last number of float32 beside the end.
+TEST(Integration, SamplingCountsWhatLiesBesideAnEndWhereThePrecisionHasNoSample) {
+  for (std::string const rule : {"monte_carlo", "quasi_monte_carlo", "vegas"}) {
+    auto const of = [&](std::string const& integrand, std::string const& range) {
+      return integrate(
+          "precision: float32\n" +
+              parameters_yaml("{integrand: " + integrand + ", variables: {x: " + range +
+                              "}, rule: " + rule + ", points: 65536, tolerance: {relative: 0.02}}"),
+          cpu);
+    };
+    for (auto const& [integrand, range] :
+         {std::pair("x^(-1.1)", "[1, inf]"), {"(1-x)^(-0.9)", "[0, 1]"}}) {
+      auto const found = of(integrand, range);
+      EXPECT_NE(found.shortfall, "") << rule;
+      EXPECT_LT(std::abs(found.value - 10), found.error_estimate) << rule;
+    }
+    EXPECT_EQ(of("exp(-x)", "[0, inf]").shortfall, "") << rule;
+    EXPECT_EQ(of("(1-x)^(-0.3)", "[0, 1]").shortfall, "") << rule;
+  }
+}
+
 TEST(Integration, ValuesBeyondFloat32AreMissing) {
   for (std::string const integrand : {"1e60", "1e-60"})
     EXPECT_THROW(integrate("precision: float32\n" +
