@@ -16,6 +16,7 @@
 #include "driver/diagnostics.hpp"
 #include "driver/error_norms.hpp"
 #include "driver/formats/format.hpp"
+#include "driver/formulas.hpp"
 #include "driver/prepare.hpp"
 #include "driver/reduction.hpp"
 #include "driver/schedule.hpp"
@@ -39,8 +40,21 @@ double first_step_of(config::RunConfig const& run, Stream const& stream, Inputs 
                      std::unique_ptr<Simulation>& made) {
   auto const& entry = entry_of(run);
   if (entry.time_step) return entry.time_step(run, inputs, stream.device());
-  made = entry.make(run, stream, inputs);
-  return made->first_step();
+  // No step follows from values that are no numbers: which formula has them says more.
+  auto const refuse_formulas = [&] {
+    Stream look(stream.device());
+    if (auto problems = formula_problems(run, look); !problems.empty()) throw ConfigError(problems);
+  };
+  try {
+    made = entry.make(run, stream, inputs);
+    return made->first_step();
+  } catch (ConfigError const&) {
+    refuse_formulas();
+    throw;
+  } catch (NumericalError const&) {
+    refuse_formulas();
+    throw;
+  }
 }
 
 /// Throws for a step that does not bring the time forward.

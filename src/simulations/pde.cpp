@@ -278,17 +278,21 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
     // Of several ranks the first one looks at once, the others in its steps.
     if (in_parts_ && this->has_state())
       first_look_.emplace(parts_of(), fields_.inputs(), stencil_of(run_), inputs_);
-    if (this->has_state())
-      limits_->refuse_ill_posed([&,
-                                 state = has_whole() ? present() : fields_.inputs()](auto& finder) {
-        return first_look_ ? first_look_->of(finder) : finder.look_at(state, this->clock_.device());
-      });
+    if (this->has_state()) refuse_ill_posed();
     if (!has_whole()) limits_->prepare(fields_.inputs());
     limits_->while_waiting([this] { begin_steps(); });
     pde::LimitFollows follows = limits_->follows();
     follows.equations_have_time = depends_on_time_;
     choice_.emplace(run_, this->clock_, follows,
                     [this](pde::Ahead const& ahead) { return find_limit(ahead); });
+  }
+  void refuse_ill_posed() try {
+    auto const state = has_whole() ? present() : fields_.inputs();
+    limits_->refuse_ill_posed([&](auto& finder) {
+      return first_look_ ? first_look_->of(finder) : finder.look_at(state, this->clock_.device());
+    });
+  } catch (NumericalError const& error) {
+    throw ConfigError({run_.problem(run_.location("equations"), error.what())});
   }
   equations::StepLimit find_limit(pde::Ahead const& ahead) {
     if (shared_ && state_.changes()) state_.refresh({.sides = {1, 0, 0}});

@@ -44,6 +44,18 @@ class Refused(support.Case):
         self.assertEqual(self.files(), before)
         self.assertFalse((self.directory / "outputs").exists())
 
+    def test_first_values_from_which_no_step_follows(self):
+        """Which formula is no number counts, not what becomes of the rates there."""
+        pde = {"simulation": "pde", "device": "cpu", "grid": {"points": 9}, "time": {"end": 1},
+               "equations": {"u": "laplace(u) - u*d_dx(u)"}, "initial": {"u": 0}}
+        self.refuse({**pde, "initial": {"u": "log(x - 0.5)"}}, r"initial.u: is nan at x = ")
+        self.refuse({**pde, "initial": {"u": "1e39*(x + 1)"}, "precision": "float32"},
+                    r"initial.u: is 1e.39 at x = 0 .float32 does not reach that far")
+        self.refuse({**pde, "boundary": {"x": {"lower": {"dirichlet": "log(t)"}, "upper": {"dirichlet": 0}}}},
+                    r"boundary.x.lower.dirichlet: is -inf at x = 0")
+        self.refuse({**pde, "equations": {"u": "div(sqrt(x - 0.5)*grad(u))"}},
+                    r"case.yaml:\d+:\d+: equations: how the rates change with the fields is not finite at x = 0,")
+
     def test_options_that_would_do_nothing(self):
         poisson = {"simulation": "poisson", "device": "cpu", "grid": {"points": [9, 8]}}
         for method in ("fft", "cg", "sor", "newton"):
