@@ -21,6 +21,8 @@ namespace gridstride::io {
 
 namespace {
 
+constexpr char const* not_numpys = "has a header that is not numpy's";
+
 struct NpyHeader {
   std::string descr;
   bool has_descr = false, fortran = false, has_fortran = false, has_shape = false;
@@ -58,7 +60,7 @@ class NpyHeaderReader {
   }
 
  private:
-  [[noreturn]] void fail() const { throw IoError(path_, "has a header that is not numpy's"); }
+  [[noreturn]] void fail() const { throw IoError(path_, not_numpys); }
 
   void skip() { left_.remove_prefix(std::min(left_.find_first_not_of(" \n"), left_.size())); }
   bool next_is(char c) {
@@ -137,6 +139,8 @@ std::string_view kind_of(char letter) {
 }
 
 NumberType type_of(std::filesystem::path const& path, std::string const& descr) {
+  auto const is_plain = [](char letter) { return letter > ' ' && letter <= '~'; };
+  if (!std::ranges::all_of(descr, is_plain)) throw IoError(path, not_numpys);
   auto const refuse = [&](std::string_view what) {
     throw IoError(path, fmt::format("holds {}: '{}' (real numbers are needed)", what, descr));
   };

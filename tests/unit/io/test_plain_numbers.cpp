@@ -207,7 +207,8 @@ TEST_F(PlainNumbers, NpyThatIsDamagedIsRefused) {
         "{'descr': '<f8', 'fortran_order': False, 'shape': (2 2)}",
         "{'descr': '<f8', 'fortran_order': False, 'shape': (99999999999999999999,)}",
         "{'descr': '<f8', 'fortran_order': False, 'shape': (2,)} x",
-        "{'descr': '<f8', 'fortran_order': False, 'shape': (2,), 'more': 1}"})
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (2,), 'more': 1}",
+        "{'descr': '<c1\xc5', 'fortran_order': False, 'shape': (2,)}"})  // no text to show
     expect(text, "a header that is not numpy's");
   expect(header("<f8", "(3,)"), "has 16 bytes of numbers; [3] of float64 are 24");
   expect(header("<f8", "(1,)"), "has 16 bytes of numbers; [1] of float64 are 8");
