@@ -218,8 +218,7 @@ class Rounds {
       Estimate& now = solution.estimates[i];
       Estimate const& then = before_.estimates[i];
       changes_[i].insert(changes_[i].begin(), now.value - then.value);
-      if (changes_[i].size() > 3) changes_[i].pop_back();
-      now.error = std::max(now.error, error_after(changes_[i]));
+      now.error = std::max(now.error, error_after(changes_[i], now.rounding));
       double const growth = now.rounding - then.rounding;
       if (is_endless(growth, std::exchange(growths_[i], growth), now.rounding))
         now.error = std::numeric_limits<double>::infinity();
@@ -236,11 +235,12 @@ class Rounds {
   }
 
  private:
-  /// The error that is left after the last changes, the last one first: what is still to come if
-  /// they go on shrinking as they did, and no faster than the order lets them. A change that is small
-  /// by accident is not believed: unless the last three shrink as those of smooth integrands, the
-  /// error is what one of order 1, as jumps have it, leaves of the two last ones.
-  double error_after(std::span<double const> changes) const {
+  /// The error that is left after all changes, the last one first: what is still to come if they go on
+  /// shrinking as they did, and no faster than the order lets them. A change that is small by accident
+  /// is not believed: unless the last three shrink as those of smooth integrands, the error is what one
+  /// of order 1, as jumps have it, leaves of the two last ones, and no less than what all of them let
+  /// expect where they are more than rounding.
+  double error_after(std::span<double const> changes, double rounding) const {
     double const last = std::abs(changes[0]);
     if (changes.size() == 1) return last;
     double const before = std::abs(changes[1]);
@@ -248,10 +248,32 @@ class Rounds {
     double const ratio = before > 0 ? last / before : last > 0 ? slowest : 0.0;
     double const shrinks = std::clamp(ratio, smooth_, slowest);
     double const series = std::max(last, smooth_ * before) * shrinks / (1 - shrinks);
-    if (changes.size() == 3 && as_smooth(changes[0], changes[1]) &&
+    if (changes.size() >= 3 && as_smooth(changes[0], changes[1]) &&
         as_smooth(changes[1], changes[2]))
       return std::max(last / 4, series);
-    return std::max({last, before / growth_, series});
+    double const trend = std::max(last, before) > rounding ? left_by_trend(changes) : 0.0;
+    return std::max({last, before / growth_, series, trend});
+  }
+  /// Where a singularity lies inside, as |x − c|^(−p), changes leap about as samples come near it, and
+  /// shrink by growth^(p − 1) in the mean: the line through their logarithms, less steep by twice the deviation
+  /// that its slope has where those have one of 1.
+  static double left_by_trend(std::span<double const> changes) {
+    double count = 0, sum = 0, places = 0;
+    for (std::size_t k = 0; k < changes.size(); ++k)
+      if (changes[k] != 0)
+        ++count, sum += std::log(std::abs(changes[k])), places += static_cast<double>(k);
+    if (count < 2) return 0;
+    double slope = 0, squares = 0;
+    for (std::size_t k = 0; k < changes.size(); ++k)
+      if (double const from = static_cast<double>(k) - places / count; changes[k] != 0) {
+        slope += from * std::log(std::abs(changes[k]));
+        squares += from * from;
+      }
+    slope /= squares;  // towards earlier ones
+    double const last = std::exp(sum / count - slope * places / count);
+    double const known = count < 4 ? 0.99 : std::exp(2 / std::sqrt(squares) - slope);
+    double const shrinks = std::min(known, 0.99);
+    return 2 * last * shrinks / (1 - shrinks);
   }
   /// Whether a change follows the one before as those of smooth integrands do.
   bool as_smooth(double change, double before) const {
@@ -268,7 +290,7 @@ class Rounds {
   int count_ = 0;
   double growth_, smooth_;
   Solution before_;
-  std::vector<std::vector<double>> changes_;  ///< of each integral, up to three, the last one first
+  std::vector<std::vector<double>> changes_;  ///< of each integral, the last one first
   std::vector<double> growths_;               ///< of roundings, the last one of each integral
 };
 

@@ -333,6 +333,28 @@ TEST(Integration, FixedRulesAreNotContentWithPoles) {
   }
 }
 
+/// What rounds find of a singularity inside leaps about as samples come near it: two that agree say little.
+TEST(Integration, FixedRulesAreSeldomContentWithSingularitiesInside) {
+  constexpr int places = 40;
+  OneShot done(
+      parameters_yaml(fmt::format(
+          "{{integrand: \"abs(x-c)^(-0.9)\", variables: {{x: [0, 1]}}, sweep: {{c: {{from: "
+          "0.0501, to: 0.9498, count: {}}}}}, rule: midpoint, tolerance: {{relative: 0.1}}}}",
+          places)),
+      cpu);
+  auto const fields = done.simulation->fields();
+  auto const values = to_host(fields[0], done.stream), errors = to_host(fields[1], done.stream);
+  int wrong = 0;
+  for (int i = 0; i < places; ++i) {
+    double const c = 0.0501 + (0.9498 - 0.0501) * i / (places - 1);
+    double const exact = 10 * (std::pow(c, 0.1) + std::pow(1 - c, 0.1));
+    double const value = static_cast<double const*>(values.field.data)[i];
+    bool const is_reached = static_cast<double const*>(errors.field.data)[i] <= 0.1 * value;
+    if (is_reached && std::abs(value - exact) > 0.1 * exact) ++wrong;
+  }
+  EXPECT_LE(wrong, places / 20);
+}
+
 /// A jump is a whole number of samples off, which rounds may agree on. An estimate can be too small
 /// then, but hardly ever by much.
 TEST(Integration, FixedRulesTakeMoreRoundsForJumps) {
