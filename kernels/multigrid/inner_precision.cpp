@@ -77,10 +77,18 @@ bool has_jump(Stream& stream, poisson::Equation<T> const& equation) {
   return !(std::bit_cast<double>(found_by_all(stream, equation, step).first) <= most);
 }
 
-double diagonal_bound(Levels const& plan, double diffusivity, double reaction) {
+namespace {
+
+double diagonal_of(std::array<Axis, 3> const& axes, double diffusivity, double reaction) {
   double sum = reaction;
-  for (Axis const& axis : plan.axes.front()) sum += 2 * diffusivity * axis.coupling();
+  for (Axis const& axis : axes) sum += 2 * diffusivity * axis.coupling();
   return sum;
+}
+
+}  // namespace
+
+double diagonal_bound(Levels const& plan, double diffusivity, double reaction) {
+  return diagonal_of(plan.axes.front(), diffusivity, reaction);
 }
 
 namespace {
@@ -90,6 +98,7 @@ namespace {
 struct Longest {
   std::array<double, 3> squares{};
   double least;
+  bool is_held = false;
 
   explicit Longest(Levels const& plan) {
     double given = 0, longest = none;
@@ -102,26 +111,39 @@ struct Longest {
       longest = std::min(longest, squares[i]);
       if (axis.given[0] || axis.given[1]) given += squares[i];
     }
-    least = given > 0 ? given : longest;
+    is_held = given > 0;
+    least = is_held ? given : longest;
   }
 };
+
+/// Whether the equations of the coarsest level in float32 know of a reaction: where no side holds u, it
+/// alone keeps them from being singular.
+bool float32_holds_constants(Levels const& plan, Longest const& longest, Range const& a,
+                             Range const& reaction) {
+  constexpr double epsilon = std::numeric_limits<float>::epsilon();
+  if (longest.is_held || reaction.most == 0) return true;
+  return epsilon * diagonal_of(plan.axes.back(), a.most, reaction.most) <= 0.05 * reaction.least;
+}
 
 }  // namespace
 
 bool float32_does(Levels const& plan, Range const& a, Range const& reaction) {
   constexpr double epsilon = std::numeric_limits<float>::epsilon();
-  auto const [squares, least] = Longest(plan);
+  Longest const longest(plan);
+  if (!float32_holds_constants(plan, longest, a, reaction)) return false;
   double points = 1;
   for (std::size_t i = 0; i < 3; ++i)
-    if (squares[i] >= least / 10) points *= plan.axes.front()[i].unknowns();
-  double const eigenvalue = a.least * least + reaction.least;
+    if (longest.squares[i] >= longest.least / 10) points *= plan.axes.front()[i].unknowns();
+  double const eigenvalue = a.least * longest.least + reaction.least;
   return epsilon * diagonal_bound(plan, a.most, reaction.most) <=
          0.05 * eigenvalue * std::sqrt(points);
 }
 
 bool float32_does_in_directions(Levels const& plan, Range const& a, Range const& reaction) {
   constexpr double epsilon = std::numeric_limits<float>::epsilon();
-  double const eigenvalue = a.least * Longest(plan).least + reaction.least;
+  Longest const longest(plan);
+  if (!float32_holds_constants(plan, longest, a, reaction)) return false;
+  double const eigenvalue = a.least * longest.least + reaction.least;
   return epsilon * epsilon * diagonal_bound(plan, a.most, reaction.most) <= 0.01 * eigenvalue;
 }
 

@@ -98,6 +98,27 @@ TEST(PoissonIterations, CyclesAgreeWithTransforms) {
     }
 }
 
+/// Where no side holds u a reaction does, however small: float32 would not tell it from none beside the
+/// diagonal of the coarsest level.
+TEST(PoissonIterations, SmallReactionsAloneHoldU) {
+  for (double const reaction : {1e-4, 1e-6, 1e-9})
+    for (std::string const points : {"65", "[33, 20]"})
+      for (std::string const side : {"periodic", "{neumann: 0}"}) {
+        auto const solved = [&](std::string const& method) {
+          return solve_poisson(
+              fmt::format(
+                  "simulation: poisson\ngrid: {{points: {}}}\nboundary: {{x: {}{}}}\n"
+                  "parameters: {{source: \"1e-3 + cos(2*pi*x)\", reaction: {}, method: {}}}\n",
+                  points, side, points == "65" ? "" : ", y: {neumann: 0}", reaction, method),
+              cpu);
+        };
+        auto const wanted = solved("fft");
+        for (std::string const method : {"multigrid", "mg_cg"})
+          EXPECT_LE(relative_difference(solved(method).u, wanted.u), 1e-8)
+              << method << ' ' << points << ' ' << side << ' ' << reaction;
+      }
+}
+
 /// With float32 arrays and float32 inside, too, u is that of the differences.
 TEST(PoissonIterations, ConjugateGradientsAgreeWithTransforms) {
   for (std::string const sides : {"dnppnn", "nnppnn"})
