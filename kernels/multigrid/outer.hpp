@@ -144,13 +144,14 @@ struct TakeResidual {
   }
 };
 
-/// 2⁻ᵉ of a magnitude from 2ᵉ on and below 2ᵉ⁺¹; 1 of 0 and of what is not finite.
+/// 2⁻ᵉ of a magnitude from 2ᵉ on and below 2ᵉ⁺¹, or the largest power of two; 1 of 0 and of what is not finite.
 GRIDSTRIDE_HOST_DEVICE inline double unit_of(std::uint64_t magnitude) {
   auto const exponent = static_cast<int>(magnitude >> 52);
   if (magnitude == 0 || exponent == 2047) return 1;
   if (exponent > 0 && exponent < 2046)
     return __builtin_bit_cast(double, static_cast<std::uint64_t>(2046 - exponent) << 52);
-  return std::ldexp(1.0, -std::ilogb(__builtin_bit_cast(double, magnitude)));
+  int const wanted = -std::ilogb(__builtin_bit_cast(double, magnitude));
+  return std::ldexp(1.0, wanted < 1023 ? wanted : 1023);
 }
 
 /// f of the finest level = right, times the unit of the largest |right|, or `scale`: the residual of u = 0.

@@ -27,7 +27,8 @@ class Progress {
     outcome_.corrections.push_back(correction);
     outcome_.cycles += cycles;
     outcome_.at.push_back(outcome_.cycles);
-    largest_ = largest;
+    // What is less than normal numbers are has the roundings of the least of those.
+    largest_ = std::max(largest, std::numeric_limits<double>::min());
     judge();
   }
   /// Of the same u, the last residual found anew.

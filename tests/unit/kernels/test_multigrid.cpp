@@ -332,10 +332,35 @@ TEST(Multigrid, NothingAndWhatIsNotANumber) {
 TEST(Multigrid, UnitsOfRightHandSidesArePowersOfTwo) {
   using Limits = std::numeric_limits<double>;
   auto const unit = [](double largest) { return unit_of(poisson::bits_of_magnitude(largest)); };
-  for (double const largest : {1.0, 1.99, 2.0, 3e-7, -5e300, Limits::max(), Limits::min(), 1e-308})
+  for (double const largest :
+       {1.0, 1.99, 2.0, 3e-7, -5e300, Limits::max(), Limits::min(), 1.2e-308})
     EXPECT_EQ(unit(largest), std::ldexp(1.0, -std::ilogb(largest))) << largest;
   for (double const largest : {0.0, Limits::infinity(), Limits::quiet_NaN()})
     EXPECT_EQ(unit(largest), 1) << largest;
+  // There is no larger one.
+  EXPECT_EQ(unit(Limits::denorm_min()), std::ldexp(1.0, 1023));
+}
+
+/// What decays for long comes to numbers that have few digits, and to none.
+TEST(Multigrid, SolutionsMayBeLessThanNormalNumbers) {
+  Stream stream(Device::open(Backend::cpu));
+  auto const equation = equation_of({{33, 20}, "dddd"});
+  Solver<double> solver(stream, equation, false);
+  std::vector<double> f(33 * 20), wanted(f.size()), tiny(f.size()), u(f.size());
+  for (std::size_t i = 0; i < f.size(); ++i) f[i] = std::sin(static_cast<double>(7 * i * i));
+  ASSERT_TRUE(solver.solve(stream, f, std::span(wanted)).converged);
+  for (int const exponent : {-1020, -1040, -1060, -1073}) {
+    SCOPED_TRACE(exponent);
+    for (std::size_t i = 0; i < f.size(); ++i) tiny[i] = std::ldexp(f[i], exponent);
+    auto const outcome = solver.solve(stream, tiny, std::span(u));
+    EXPECT_TRUE(outcome.converged);
+    EXPECT_LE(outcome.cycles, 20);
+    for (std::size_t i = 0; i < f.size(); ++i) {
+      double const expected = std::ldexp(wanted[i], exponent);
+      ASSERT_NEAR(u[i], expected,
+                  1e-9 * std::abs(expected) + 16 * std::numeric_limits<double>::denorm_min());
+    }
+  }
 }
 
 /// Corrections are in float32 only where they keep their digits.
