@@ -83,7 +83,7 @@ class Backward final : public ImplicitSteps<T> {
   int buffers_;
   ImplicitSolves<T> solves_;
   std::vector<Kept> kept_;
-  double step_before_ = 0;   // s; 0: there is none
+  double step_before_ = 0;  // s; 0: there is none
   bool gathers_;
   bool is_settled_ = false;  // what is kept has been gathered
 };
