@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,10 +22,10 @@
 #include "model/reading.hpp"
 #include "model/time_stepping.hpp"
 #include "simulations/pde_early_pass.hpp"
+#include "simulations/pde_evaluations.hpp"
 #include "simulations/pde_eventful.hpp"
 #include "simulations/pde_fields.hpp"
 #include "simulations/pde_first_look.hpp"
-#include "simulations/pde_globals.hpp"
 #include "simulations/pde_implicit_steps.hpp"
 #include "simulations/pde_lasting.hpp"
 #include "simulations/pde_march.hpp"
@@ -39,7 +38,6 @@
 #include "simulations/pde_report.hpp"
 #include "simulations/pde_schemes.hpp"
 #include "simulations/pde_set_up.hpp"
-#include "simulations/pde_side_values.hpp"
 #include "simulations/pde_slope_parts.hpp"
 #include "simulations/pde_step_choice.hpp"
 #include "simulations/pde_step_limits.hpp"
@@ -48,8 +46,7 @@ namespace gridstride {
 
 namespace {
 
-using pde::is_leapfrog, pde::scheme_of, pde::slopes_of, pde::space_of, pde::stencil_of,
-    pde::system_of;
+using pde::scheme_of, pde::slopes_of, pde::stencil_of, pde::system_of;
 
 template <class T>
 class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
@@ -70,32 +67,15 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
         plan_(plan),
         in_parts_(pde::begins_with_parts(run, stream.backend())),
         inputs_(inputs),
-        fields_(stream, run, state_, evolved_),
-        side_values_(stream, run, state_) {
+        fields_(stream, run, state_, evolved_) {
     if (pde::is_written_by_all(run, stream.backend())) quantity_planes_.emplace(run, stream);
     auto const stencil = stencil_of(run);
-    if (has_whole()) {
-      names_.emplace(stream, run.grid, pde::name_programs(stencil, run.grid.dims),
-                     system_of(run).component_count());
-      quantities_.emplace(run, stream);
-    }
+    equations_.emplace(stream, run, stencil, state_, has_whole());
+    if (has_whole()) quantities_.emplace(run, stream);
     if (!plan_ || (has_whole() && pde::names_read_lasting(run, stencil)))
       lasting_.emplace(stream, run, stencil, run.grid);
-    globals_.emplace(stream, run.grid, pde::wraps_of(run), stencil.terms, stencil.operands);
-    if (has_whole() && pde::GlobalFinder<T>::needs_scratch(stencil.terms, stencil.operands))
-      operand_ = Buffer<T>(stream, MemorySpace::device, static_cast<std::size_t>(grid_.size()));
-    program_ = equations::program_of(stencil.terms, stencil.rates, run.grid.dims);
-    all_rates_ = program_;
-    if (is_leapfrog(run)) {
-      auto const all = equations::discretise(system_of(run), run.grid, space_of(run));
-      all_rates_ = equations::program_of(all.terms, all.rates, run.grid.dims);
-    }
-    for (auto const& [name, terms] : system_of(run).names) {
-      std::vector<T*> arrays;
-      for (int c = 0; c < name.components; ++c)
-        arrays.push_back(names_ ? names_->values(name.first + c) : nullptr);
-      fields_.add_name(name, arrays);
-    }
+    for (auto const& [name, terms] : system_of(run).names)
+      fields_.add_name(name, equations_->arrays_of(name));
     if (has_whole()) fill_fields(inputs);
     auto const whole = equations::whole_program(stencil, run.grid.dims);
     depends_on_time_ =
@@ -126,8 +106,8 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
     if (auto const* slopes = slopes_of(run_))
       cost = {evaluations(), static_cast<std::size_t>(this->values_per_update())};
     return pde::report(run_, system_of(run_), stencil_of(run_),
-                       pde::name_programs(stencil_of(run_), run_.grid.dims), program_, scheme_,
-                       limit, choice_ && choice_->varies(), cost);
+                       pde::name_programs(stencil_of(run_), run_.grid.dims), equations_->program(),
+                       scheme_, limit, choice_ && choice_->varies(), cost);
   }
 
   void save(CheckpointSink& sink) const override {
@@ -164,21 +144,21 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
   }
   std::vector<Field> quantities() const override { return found_quantities(false); }
   std::vector<NamedText> chosen() const override {
-    auto const row = prepared_.empty() ? pde::variant_of(run_, stream_.backend())
-                                       : prepared_.begin()->second.variant;
+    auto const* const kernel = equations_->prepared();
+    auto const row = kernel ? kernel->variant : pde::variant_of(run_, stream_.backend());
     auto texts = chosen_texts("system", row, static_cast<int>(steps_of_pass()));
     if (implicit_) texts.push_back({"implicit steps", "multigrid"});
     return this->with_slabs(std::move(texts));
   }
   std::vector<std::string> fallbacks() const override {
     auto lines = Base::fallbacks();
-    if (!prepared_.empty() && !prepared_.begin()->second.fallback.empty())
-      lines.push_back(prepared_.begin()->second.fallback);
+    auto const* const kernel = equations_->prepared();
+    if (kernel && !kernel->fallback.empty()) lines.push_back(kernel->fallback);
     if (parts_ && !parts_->fallback().empty()) lines.push_back(parts_->fallback());
     return lines;
   }
   double values_per_update() const override {
-    auto const lasting = static_cast<double>(pde::lasting_read(run_, program_));
+    auto const lasting = static_cast<double>(pde::lasting_read(run_, equations_->program()));
     if (!goes_by_passes_)
       return Base::values_per_update() + lasting * static_cast<double>(evaluations());
     auto const components = static_cast<double>(evolved_.size());
@@ -233,7 +213,15 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
     });
   }
   pde::PartsOf<T> parts_of() {
-    return {stream_, run_, *plan_, scheme_, state_, this->clock_, evolved_, program_, *globals_};
+    return {stream_,
+            run_,
+            *plan_,
+            scheme_,
+            state_,
+            this->clock_,
+            evolved_,
+            equations_->program(),
+            equations_->globals()};
   }
   void make_implicit_steps() {
     if (pde::goes_by_multigrid(run_))
@@ -318,7 +306,7 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
     step.inputs = inputs;
     step.clock = this->clock_.device();
     step.fraction = part;
-    if (!shared_ && !first_look_) side_values_.fill(step, pde::evaluating_variant(run_));
+    if (!shared_ && !first_look_) equations_->fill_sides(step);
     evaluate::set_clock(stream_, this->clock_.device(), before);
   }
 
@@ -337,7 +325,7 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
     step.grid = grid_;
     step.inputs = inputs_of(0);
     step.clock = this->clock_.device();
-    fill_sides_and_names(step);
+    equations_->fill_sides_and_names(step);
     return step.inputs;
   }
   std::vector<Field> found_quantities(bool written) const {
@@ -369,11 +357,14 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
   std::vector<T*> state_arrays() override { return arrays_of(0); }
   std::string reason_to_end(pde::StopTest<T>& stop) override {
     if (parts_)
-      return parts_->reason_to_end(*this->sweep_, stop, all_rates_, this->clock().time,
+      return parts_->reason_to_end(*this->sweep_, stop, equations_->all_rates(), this->clock().time,
                                    this->clock_of_now());
     auto const state = moment();
-    globals_->find(state.inputs, state.clock, 0, operand_.span(), pde::evaluating_variant(run_));
-    return stop.reason(all_rates_, globals_->values(), state);
+    system::Step<T> step;
+    step.inputs = state.inputs;
+    step.clock = state.clock;
+    equations_->find_globals(step);
+    return stop.reason(equations_->all_rates(), equations_->globals().values(), state);
   }
 
   /// An evaluation of the equations for these buffers at a part of the step: queues what has to be
@@ -386,39 +377,24 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
     step.clock = this->clock_.device();
     step.fraction = fraction;
     step.needs_step = needs_step;
-    fill_sides_and_names(step);
-    globals_->find(step.inputs, step.clock, step.fraction, operand_.span(),
-                   pde::evaluating_variant(run_));
-    step.found = globals_->values();
-    step.program = &program_;
+    equations_->complete(step);
     return step;
-  }
-  void fill_sides_and_names(system::Step<T> const& step) {
-    auto const variant = pde::evaluating_variant(run_);
-    side_values_.fill(step, variant);
-    names_->fill(step, variant);
   }
   /// Queues what buffers of this number hold on Dirichlet sides that follow from fields, at a part
   /// of the step.
   void hold_sides(int number, double fraction) override {
-    if (!side_values_.holds()) return;
+    if (!equations_->holds_sides()) return;
     system::Step<T> step;
     step.grid = grid_;
     step.inputs = inputs_of(number);
     step.clock = this->clock_.device();
     step.fraction = fraction;
-    side_values_.hold(step, arrays_of(number), pde::evaluating_variant(run_));
+    equations_->hold_sides(step, arrays_of(number));
   }
   /// The part of the step that a stage leads to: where the next one looks at the time.
   double end_of(Stage const& stage) const {
     Stage const* const next = &stage + 1;
     return next == scheme_.stages.data() + scheme_.stages.size() ? 1 : next->time;
-  }
-  /// `stage`: what a stage is made of is compiled too; null for rates alone.
-  void queue_evaluation(system::Step<T>& step, Stage const* stage) {
-    auto const variant = pde::evaluating_variant(run_);
-    step.prepared = &prepared_[stage];
-    system::advance(stream_, step, variant);
   }
 
   void queue_stage(Stage const& stage) override {
@@ -433,7 +409,7 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
         output.addends[i] = this->buffer(stage.terms[i].first, *component);
       step.outputs.push_back(output);
     }
-    queue_evaluation(step, &stage);
+    equations_->queue(step, &stage);
     hold_sides(stage.out, end_of(stage));
   }
   void queue_rates(Stage const& moment, int in, int out) override {
@@ -441,7 +417,7 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
     step.is_stage = false;
     for (std::size_t c = this->first_rate(); c < evolved_.size(); ++c)
       step.outputs.push_back({.values = this->buffer(out, *evolved_[c])});
-    queue_evaluation(step, nullptr);
+    equations_->queue(step, nullptr);
   }
   system::Sides<T> const& sides_of(std::size_t component) const override {
     return fields_.inputs()[component].sides;
@@ -471,7 +447,7 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
     bool const begins_with_few = choice_ && choice_->varies();
     if (!passes_)
       passes_.emplace(
-          stream_, pde::pass_system(run_, program_, scheme_),
+          stream_, pde::pass_system(run_, equations_->program(), scheme_),
           begins_with_few ? pde::ShorterPasses::from_beginning : pde::ShorterPasses::when_needed);
     return *passes_;
   }
@@ -483,18 +459,12 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
   pde::SystemFields<T> fields_;
   std::optional<pde::StepLimits<T>>
       limits_;  // of what is explicit; none where steps follow their error
-  std::optional<pde::SidedNames<T>> names_;  // where the state is
   std::optional<pde::LastingArrays<T>> lasting_;
-  pde::SideValues<T> side_values_;
-  mutable std::optional<pde::QuantityFinder<T>> quantities_;  // the same
+  mutable std::optional<pde::QuantityFinder<T>> quantities_;  // where the state is
   std::optional<pde::QuantityPlanes<T>> quantity_planes_;     // of ranks that write their parts
   /// For views of the state: that of the sides may have to be found anew.
   std::function<std::vector<system::Input<T>>()> present_ = [this] { return present(); };
-  equations::StencilProgram program_;
-  equations::StencilProgram all_rates_;  // also those that leapfrog needs no program for
-  std::optional<pde::GlobalFinder<T>> globals_;
-  Buffer<T> operand_;                                  // for these
-  std::map<Stage const*, system::Prepared> prepared_;  // the rates
+  std::optional<pde::Evaluations<T>> equations_;
   mutable std::optional<pde::Passes<T>> passes_;
   std::optional<pde::StepChoice> choice_;        // none where steps follow their error
   std::optional<pde::SlopeParts<T>> parts_;      // of ranks that have begun
