@@ -158,7 +158,7 @@ struct Advance {
     return {p[stays ? at.level : at.grid], from_zero ? 0.0 : u[at.grid], along->alpha};
   }
   GRIDSTRIDE_HOST_DEVICE Found finish(Spot const& at, Loaded const& has) const {
-    double const change = has.alpha * unit * has.p, sum = has.u + change;
+    double const change = poisson::rounded_product(has.alpha * unit, has.p), sum = has.u + change;
     u[at.grid] = sum;
     return {poisson::bits_of_magnitude(change), poisson::bits_of_magnitude(sum)};
   }

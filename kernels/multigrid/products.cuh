@@ -147,7 +147,10 @@ struct ValuesAhead {
   __device__ Value at(int in_plane, int place, std::int64_t of_plane, int k) const {
     return {of_u.at(in_plane, place, of_plane, k), of_p.at(in_plane, place, of_plane, k)};
   }
-  __device__ double whole(Value const& value) const { return value.u + factor * value.p; }
+  /// With the roundings of `Advance`, which u has where it is kept.
+  __device__ double whole(Value const& value) const {
+    return value.u + poisson::rounded_product(factor, value.p);
+  }
 };
 
 /// What a tile's equations have in the place of those of the grid's arrays, in another type or unit: a and what that

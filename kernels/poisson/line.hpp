@@ -21,15 +21,6 @@ GRIDSTRIDE_HOST_DEVICE void fill_row(Operator<T> const& a, std::int64_t i, doubl
   upper[i] = row.upper;
 }
 
-/// A product that is rounded, whatever it is added to.
-GRIDSTRIDE_HOST_DEVICE inline double rounded_product(double x, double y) {
-#ifdef __CUDA_ARCH__
-  return __dmul_rn(x, y);
-#else
-  return x * y;
-#endif
-}
-
 /// sum += x·y with nothing lost but what its second number loses.
 GRIDSTRIDE_HOST_DEVICE inline void add_product(quadrature::TwoTermSum& sum, double x, double y) {
   double const product = rounded_product(x, y);

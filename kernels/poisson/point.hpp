@@ -12,6 +12,15 @@
 /// What is computed at a point, on the host and on the GPU. For the family's own files only.
 namespace gridstride::poisson {
 
+/// A product that is rounded, whatever it is added to.
+GRIDSTRIDE_HOST_DEVICE inline double rounded_product(double x, double y) {
+#ifdef __CUDA_ARCH__
+  return __dmul_rn(x, y);
+#else
+  return x * y;
+#endif
+}
+
 enum class Rule : unsigned char { periodic, dirichlet, neumann };
 
 /// The left side of the equation as kernels take it.

@@ -70,6 +70,20 @@ std::vector<SharedTrial> trials_with_fields(std::string const& variant, Cycle cy
   return trials;
 }
 
+/// Residuals of what u comes to, before it is there: of large grids in one process, and not of ranks.
+TEST_F(MultigridGpu, RanksShareDirectionsOfLargeGridsBitByBit) {
+  for (auto trial : {SharedTrial{{130, 129, 160}, "dddddd", 0, 3, 0},
+                     SharedTrial{{129, 130, 131}, "nnppdn", 0, 2, 0},
+                     SharedTrial{{128, 131, 132}, "ppdnpp", 0, 2, 0}})
+    for (std::string const fields : {"s", "j"}) {
+      SCOPED_TRACE(trial.sides + " " + fields);
+      trial.fields = fields;
+      trial.conjugates = true;
+      if (trial.has('j')) trial.most_cycles = 12;  // which are many otherwise
+      expect_shared_cycles<double>(Backend::cuda, trial);
+    }
+}
+
 TEST_F(MultigridGpu, RanksShareFullCyclesWithFieldsBitByBit) {
   expect_shared_trials(Backend::cuda, trials_with_fields("fused", Cycle::full));
 }
