@@ -69,6 +69,15 @@ struct Columns {
     }
     return best;
   }
+  /// In rows one behind the other, so that blocks do not end with them: as long as rows lie so in memory.
+  static Columns in_a_row(int x, int across, int along) {
+    Columns columns = of(x, across, along);
+    if (across == 1) return columns;
+    columns.block = dim3(threads_of_columns);
+    columns.grid.x = blocks_for(x * across, threads_of_columns);
+    columns.grid.y = 1;
+    return columns;
+  }
   /// In blocks of `width` by `rows` threads.
   static Columns in_blocks(unsigned width, unsigned rows, int x, int across, int along) {
     Columns columns = of(x, across, along);
@@ -79,6 +88,13 @@ struct Columns {
   }
 };
 
+/// A number that is kept in a register, where the compiler would rather find it anew for each plane.
+template <class Number>
+__device__ Number kept(Number number) {
+  asm volatile("" : "+r"(number));
+  return number;
+}
+
 /// The thread's column.
 struct Column {
   int x, across, first, last;
@@ -88,6 +104,11 @@ struct Column {
         across(static_cast<int>(blockIdx.y * blockDim.y + threadIdx.y)),
         first(static_cast<int>(blockIdx.z) * piece),
         last(min(first + piece, along)) {}
+  /// Of rows of so many one behind the other.
+  __device__ Column(int piece, int along, int of_row) : Column(piece, along) {
+    across = x / of_row;
+    x -= across * of_row;
+  }
 };
 
 /// Where the neighbour at a distance of ±1 is; of points without one the point itself.

@@ -24,13 +24,6 @@ __device__ inline bool has_beside(int at, int step, int count, bool periodic) {
   return periodic || (next >= 0 && next < count);
 }
 
-/// A number that is kept in a register, where the compiler would rather find it anew for each plane.
-template <class Number>
-__device__ Number kept(Number number) {
-  asm volatile("" : "+r"(number));
-  return number;
-}
-
 /// What there is around a strip in its plane, and how far it lies from the strip.
 struct Surroundings {
   static constexpr unsigned left = 1, right = 2, below = 4, above = 8;
@@ -74,9 +67,9 @@ __global__ void __launch_bounds__(threads_of_columns, Strips::blocks)
   constexpr bool relaxes = does == Does::relax || does == Does::relax_first,
                  overdoes = does == Does::overdo || does == Does::overdo_first;
   int const n = level.count[0], m = level.count[axes.across], p = level.count[axes.along];
-  Column const column(piece, p);
+  Column const column(piece, p, level.half / width);
   int const first = column.x * width, j = column.across;
-  if (first >= level.half || j >= m) return;
+  if (j >= m) return;
   bool const wraps = level.periodic[axes.along];
   int const over_across = row_stride(level, axes.across),
             over_along = kept(step * row_stride(level, axes.along));
@@ -185,7 +178,7 @@ __global__ void __launch_bounds__(threads_of_columns, Strips::blocks)
       find(std::integral_constant<int, 1>{});
     else
       find(std::integral_constant<int, 0>{});
-    S* const to = does == Does::keep_residual ? own + (level.r - level.u) : own;
+    S* const to = does == Does::keep_residual ? level.r + (own - level.u) : own;
     *reinterpret_cast<Strip<S>*>(to) = result;
     other += over_along;
     right += over_along;
@@ -218,8 +211,8 @@ class Passes {
     auto* const kernel =
         level.mass != nullptr ? kernel_for<does, true>(level) : kernel_for<does, false>(level);
     int const across = level.count[axes.across], along = level.count[axes.along];
-    auto const columns =
-        Columns::of(level.half / vector_width<S>, across, along).fitted(stream_, kernel, along);
+    auto const columns = Columns::in_a_row(level.half / vector_width<S>, across, along)
+                             .fitted(stream_, kernel, along);
     follow(stream_, kernel, columns.grid, columns.block, 0, level, colour, axes, columns.piece,
            step_);
     GRIDSTRIDE_CHECK_LAUNCH(stream_, "multigrid colour");

@@ -1,9 +1,12 @@
-// Between large levels whose equations are stored: a thread goes along the last axis, so that what
-// tables say of the other two is looked up once.
+// Between large levels whose equations are stored. Which points are kept is known by tables, whatever the sides:
+// mostly every second one, but where a number of intervals is odd two that are beside each other. What they say of
+// the rows and columns around a thread is looked up once, and places are added to from plane to plane.
 //
-// Down: a plane of the fine level that lies between two coarse ones is gathered once, for both. Up: a
-// lane of a warp has a coarse column, interpolated along y and z, and the points of the row take from
-// each other's lanes what stands around them.
+// Down: a plane of the fine level that lies between two coarse ones is gathered once, for both. Up: a lane of a warp
+// has a coarse column, interpolated along y and z, and what stands before it, in its row and in the one before.
+//
+// Points that are none are loaded from where there is one, and not stored: what is decided point by point takes
+// longer than memory.
 
 #include "kernels/multigrid/columns.cuh"
 #include "kernels/multigrid/follow.cuh"
@@ -16,356 +19,375 @@ namespace gridstride::multigrid {
 
 namespace {
 
-/// What a coarse point takes of a plane of the fine level.
+/// What a coarse point takes of a plane of the fine level. In rows where the kept point is of the first
+/// colour, it alone is; in others it is none, and both beside it are.
 template <class S>
 struct TakenOfPlane {
-  S value[3][3];
-  float weight[3][3], of_row[3];
+  S centre[3], sides[3][2];
+  Weight before[3], behind[3], of_before, of_behind;  // of points, and of rows
 
   __device__ S sum() const {
-    S all = 0;
+    S line[3];
 #pragma unroll
-    for (int b = 0; b < 3; ++b) {
-      S in_line = 0;
-#pragma unroll
-      for (int a = 0; a < 3; ++a) in_line += weight[b][a] * value[b][a];
-      all += of_row[b] * in_line;
-    }
-    return all;
+    for (int b = 0; b < 3; ++b)
+      line[b] = centre[b] + (before[b].of(1) * sides[b][0] + behind[b].of(0) * sides[b][1]);
+    return line[1] + (of_before.of(1) * line[0] + of_behind.of(0) * line[2]);
   }
 };
 
+/// Which points are kept: every second one of an odd number, from the second one on, as between held sides that an even
+/// number of intervals lies between, along x and y; or any.
+enum class Kept { every_second, any };
+/// Registers that a thread may have are more where it has to know.
+template <Kept kept, class S>
+constexpr int blocks_of = (sizeof(S) == sizeof(float) ? 4 : 3) - (kept == Kept::any ? 1 : 0);
+
+/// A point that is kept along an axis, and how far what is around it lies from it; of what is not there 0.
+template <Kept which>
+class Centre {
+ public:
+  template <class S>
+  __device__ Centre(Weights<S> const& weights, int axis, int number) {
+    if constexpr (which == Kept::every_second) {
+      at_ = 2 * number + 1;
+    } else {
+      Around const around(weights, axis, number);
+      at_ = around.at[1];
+      for (int side = 0; side < 2; ++side)
+        by_[side] = around.at[2 * side] < 0 ? 0 : around.at[2 * side] - at_;
+    }
+  }
+  __device__ int at() const { return at_; }
+  __device__ int by(int side) const { return which == Kept::any ? by_[side] : side == 0 ? -1 : 1; }
+  __device__ bool has(int side) const { return by(side) != 0; }
+  __device__ std::int64_t to(int side, int each) const { return std::int64_t{by(side)} * each; }
+  /// In half rows.
+  __device__ int in_half(int side) const {
+    return which == Kept::any ? ((at_ + by(side)) >> 1) - (at_ >> 1) : side;
+  }
+
+ private:
+  int at_, by_[2];
+};
+
+/// Of points that are there, or where some are not of those alone.
+template <Kept which>
+__device__ Weight weight_if(bool counts, Weight const* source) {
+  return which == Kept::every_second || counts ? load_weight(source) : Weight{};
+}
+
 /// From values of the first colour, or of both. All that two planes give is asked for before the first of
 /// it is waited for.
-template <bool both, class S>
-__global__ void __launch_bounds__(threads_of_columns)
+template <bool both, Kept which, class S>
+__global__ void __launch_bounds__(threads_of_columns, blocks_of<which, S>)
     gather_kernel(__grid_constant__ Level<S> const fine, __grid_constant__ Level<S> const coarse,
                   S const* values, int piece) {
+  __shared__ int planes[Columns::longest][3];
   Column const column(piece, coarse.count[2]);
   int const x = column.x, y = column.across;
-  if (x >= coarse.count[0] || y >= coarse.count[1]) return;
+  int const thread = static_cast<int>(threadIdx.y * blockDim.x + threadIdx.x);
   Weights<S> const weights{fine, coarse};
-  Around const in_row(weights, 0, x), across(weights, 1, y);
+  if (thread < column.last - column.first) {
+    Around const along(weights, 2, column.first + thread);
+    for (int c = 0; c < 3; ++c) planes[thread][c] = along.at[c];
+  }
+  __syncthreads();
   wait_for_kernel_before();
-  Weight const *const of_x = fine.weight[0], *const of_y = fine.weight[1],
-                      *const of_z = fine.weight[2];
-  int const n = fine.count[0], m = fine.count[1];
-  auto const take = [&](int k) {
-    TakenOfPlane<S> taken;
+  if (x >= coarse.count[0] || y >= coarse.count[1]) return;
+  int const n = fine.count[0], coarse_n = coarse.count[0];
+  Centre<which> const points(weights, 0, x), rows(weights, 1, y);
+  int const i = points.at(), j = rows.at();
+  int const beside[2] = {points.in_half(0), points.in_half(1)};
+  // Of the kept point in the plane 0, and from plane to plane.
+  S const* const of_values = values + (std::int64_t{j} * fine.half + (i >> 1));
+  Weight const* const of_x = fine.weight[0] + (std::int64_t{j} * n + i);
+  Weight const* const of_y = fine.weight[1] + (std::int64_t{j} * coarse_n + x);
+  int const in_z = y * coarse_n + x, parity = i + j;
+  std::int64_t const over_values = std::int64_t{fine.half} * fine.count[1],
+                     over_x = std::int64_t{n} * fine.count[1],
+                     over_y = std::int64_t{coarse_n} * fine.count[1],
+                     over_z = std::int64_t{coarse_n} * coarse.count[1];
+  auto const take = [&](std::int64_t k) {
+    TakenOfPlane<S> taken{};
+    S const* const in_plane = of_values + k * over_values;
+    Weight const *const of_points = of_x + k * over_x, *const of_rows = of_y + k * over_y;
 #pragma unroll
     for (int b = 0; b < 3; ++b) {
-      int const j = across.at[b];
-      std::int64_t const row = std::int64_t{k} * m + j;
-      taken.of_row[b] = j < 0 ? 0.0f : given(of_y, b, row * coarse.count[0] + x);
-#pragma unroll
-      for (int a = 0; a < 3; ++a) {
-        int const i = in_row.at[a], colour = (i + j + k) & 1;
-        bool const counts = i >= 0 && j >= 0 && (both || colour == 0);
-        taken.value[b][a] =
-            counts ? values[colour * fine.colour + row * fine.half + (i >> 1)] : S{0};
-        taken.weight[b][a] = counts ? given(of_x, a, row * n + i) : 0.0f;
+      bool const sides_first = ((parity + k + b) & 1) == 0;
+      S const* const row = b == 1 ? in_plane : in_plane + rows.to(b / 2, fine.half);
+      S const first = row[sides_first ? beside[0] : 0];
+      if (sides_first) {
+        taken.sides[b][0] = first;
+        taken.sides[b][1] = row[beside[1]];
+        if constexpr (both) taken.centre[b] = row[fine.colour];
+      } else {
+        taken.centre[b] = first;
+        if constexpr (both)
+          for (int a = 0; a < 2; ++a) taken.sides[b][a] = row[fine.colour + beside[a]];
       }
+      if (!both && !sides_first) continue;
+      Weight const* const of_row = b == 1 ? of_points : of_points + rows.to(b / 2, n);
+      taken.before[b] = weight_if<which>(points.has(0), of_row + points.by(0));
+      taken.behind[b] = weight_if<which>(points.has(1), of_row + points.by(1));
     }
+    taken.of_before = weight_if<which>(rows.has(0), of_rows + rows.to(0, coarse_n));
+    taken.of_behind = weight_if<which>(rows.has(1), of_rows + rows.to(1, coarse_n));
     return taken;
   };
   int known = -1;
   S last = 0;
   for (int z = column.first; z < column.last; ++z) {
-    Around const along(weights, 2, z);
-    auto const [before, kept, behind] = along.at;
-    auto const factor = [&](int c, int k) {
-      return given(of_z, c, (std::int64_t{k} * coarse.count[1] + y) * coarse.count[0] + x);
+    auto const& [before, kept, behind] = planes[z - column.first];
+    auto const factor = [&](int c, std::int64_t k) {
+      return given(fine.weight[2], c, k * over_z + in_z);
     };
-    TakenOfPlane<S> const of_kept = take(kept);
-    TakenOfPlane<S> of_behind;
-    float factor_behind = 0;
-    if (behind >= 0) {
-      of_behind = take(behind);
-      factor_behind = factor(2, behind);
-    }
-    S sum = 0;
-    if (before >= 0) {
-      if (before != known) last = take(before).sum();
-      sum = factor(0, before) * last;
-    }
+    // All that is asked for is under way at once, also what counts for nothing.
+    float const factor_before = before >= 0 ? factor(0, before) : 0,
+                factor_behind = behind >= 0 ? factor(2, behind) : 0;
+    TakenOfPlane<S> const of_kept = take(kept), of_behind = take(behind >= 0 ? behind : kept);
+    if (before >= 0 && before != known) last = take(before).sum();
+    S sum = before >= 0 ? factor_before * last : S{0};
     sum += of_kept.sum();
-    if (behind >= 0) {
-      known = behind;
-      last = of_behind.sum();
-      sum += factor_behind * last;
-    }
+    known = behind;
+    last = of_behind.sum();
+    if (behind >= 0) sum += factor_behind * last;
     coarse.f[coarse.place(x, y, z)] = sum;
   }
 }
 
-/// Of a fine row, pairs of points side by side; two more lanes of a warp have coarse columns that
-/// stand between pairs of others.
-constexpr int pairs_of_warp = warp_size - 2, rows_of_block = threads_of_columns / warp_size;
+/// Of the fine points along an axis the one that a coarse one keeps and the one before it that stands between two;
+/// behind the last coarse one, what stands there. −1: none.
+template <Kept which>
+struct Group {
+  int between, kept;
+  int left, right;  ///< the coarse points around what stands between, and at what is kept
 
-/// What the coarse level has at a place in x around a row of the fine one, interpolated to the row
-/// along y and z, as that goes from plane to plane.
-template <class S>
-class CoarseColumn {
- public:
-  /// From the fine plane k on.
-  __device__ CoarseColumn(Level<S> const& fine, Level<S> const& coarse, int x, int j, int k)
-      : fine_(fine), coarse_(coarse) {
-    Ends const across = Ends::of(fine.transfer[1], j);
-    int const n = coarse.count[0];
-    interpolates_y_ = !across.is_kept && fine.weight[1] != nullptr;
-    over_y_ = std::int64_t{fine.count[1]} * n;
-    over_z_ = std::int64_t{coarse.count[1]} * n;
-    of_y_ = k * over_y_ + std::int64_t{j} * n + x;
-#pragma unroll
-    for (int b = 0; b < 2; ++b) {
-      int const y = across.at[b];
-      parity_[b] = x + y;
-      row_[b] = y < 0 ? nullptr : coarse.u + std::int64_t{y} * coarse.half + (x >> 1);
-      of_z_[b] = k * over_z_ + std::int64_t{max(y, 0)} * n + x;
+  template <class S>
+  __device__ Group(Level<S> const& fine, Level<S> const& coarse, int axis, int number) {
+    auto const& transfer = fine.transfer[axis];
+    int const count = coarse.count[axis];
+    if constexpr (which == Kept::every_second) {
+      bool const is_any = number >= 0 && number <= count;
+      kept = is_any && number < count ? 2 * number + 1 : -1;
+      between = is_any ? 2 * number : -1;
+      left = is_any ? number - 1 : -1;
+      right = number < count ? number : -1;
+      return;
     }
+    auto const kept_of = [&](int one) {
+      return one >= 0 && one < count ? __ldg(transfer.kept + one) : -1;
+    };
+    auto const stands_between = [&](int at) {
+      if (at < 0 || at >= fine.count[axis]) return false;
+      return kept_of(__ldg(transfer.left + at)) != at;
+    };
+    kept = kept_of(number);
+    int const before = kept_of(number - 1);
+    between = kept >= 0 ? kept - 1 : before >= 0 ? before + 1 : -1;
+    if (!stands_between(between)) between = -1;
+    // What another one keeps is behind it.
+    if (kept < 0 && between >= 0 && kept_of(__ldg(transfer.right + between)) == between + 1)
+      between = -1;
+    left = between >= 0 ? __ldg(transfer.left + between) : -1;
+    right = kept >= 0 ? number : between >= 0 ? __ldg(transfer.right + between) : -1;
   }
-
-  /// Asks for what the next plane of the fine level takes.
-  __device__ void ask(Ends const& along) {
-    // Behind a kept plane comes one that lies between it and the next, or the next one.
-    moves_ = along.at[0] >= 0 && along.at[0] == known_[1];
-    if (moves_) known_[0] = known_[1];
-    bool const between = !along.is_kept && fine_.weight[2] != nullptr;
-    Weight const *const of_y = fine_.weight[1], *const of_z = fine_.weight[2];
-#pragma unroll
-    for (int c = 0; c < 2; ++c) {
-      int const z = along.at[c];
-      comes_[c] = z >= 0 && z != known_[c];
-      if (comes_[c]) known_[c] = z;
-#pragma unroll
-      for (int b = 0; b < 2; ++b) {
-        weight_z_[c][b] = c == 0 && z >= 0 ? 1.0f : 0.0f;
-        if (row_[b] == nullptr) continue;
-        if (comes_[c])
-          coming_[c][b] = row_[b][std::int64_t{z} * row_stride(coarse_, 2) +
-                                  ((parity_[b] + z) & 1) * coarse_.colour];
-        if (between && z >= 0) weight_z_[c][b] = load_weight(of_z + of_z_[b]).of(c);
-      }
-    }
-#pragma unroll
-    for (int b = 0; b < 2; ++b) {
-      weight_y_[b] = interpolates_y_ ? load_weight(of_y + of_y_).of(b) : b == 0 ? 1.0f : 0.0f;
-      of_z_[b] += over_z_;
-    }
-    of_y_ += over_y_;
-  }
-  /// What has been asked for.
-  __device__ S take() {
-    S sum = 0;
-#pragma unroll
-    for (int b = 0; b < 2; ++b) {
-      if (row_[b] == nullptr) continue;
-      if (moves_) held_[0][b] = held_[1][b];
-      S in_line = 0;
-#pragma unroll
-      for (int c = 0; c < 2; ++c) {
-        if (comes_[c]) held_[c][b] = coming_[c][b];
-        in_line += weight_z_[c][b] * held_[c][b];
-      }
-      sum += weight_y_[b] * in_line;
-    }
-    return sum;
-  }
-
- private:
-  Level<S> const &fine_, &coarse_;
-  std::int64_t of_y_, of_z_[2], over_y_,
-      over_z_;  ///< places of weights, and to those of the next plane
-  S const* row_[2];
-  int parity_[2];
-  bool interpolates_y_, moves_ = false, comes_[2] = {false, false};
-  int known_[2] = {-1, -1};  ///< planes, and what they have in both rows
-  S held_[2][2] = {}, coming_[2][2] = {};
-  float weight_y_[2], weight_z_[2][2];
+  /// Where what stands between is, or would be.
+  __device__ int first() const { return kept >= 0 ? kept - 1 : between; }
 };
 
-/// Points of a row beside each other, and what they count of the coarse columns around them.
+/// What the points of a plane take that a lane has: two rows of two.
 template <class S>
-struct FinePair {
-  S u[2];
-  float weight[2][2];
+struct FineQuad {
+  S u[2][2];
+  Weight of_x[2], of_y, of_z[2];
+  S coming[2];  ///< what comes to be known of the coarse level, of both its rows
+  bool moves, comes_left, comes_right, is_kept, ends;
 };
 
-template <bool adds, class S>
-__global__ void __launch_bounds__(threads_of_columns, 2)
+/// A lane has the coarse column at the second point of its pairs, and the first one of a warp no pairs.
+/// Of two rows of pairs the second one is kept: what it takes is part of what the first one does.
+constexpr int quads_of_warp = warp_size - 1, rows_of_block = threads_of_columns / warp_size;
+
+template <bool adds, Kept which, class S>
+__global__ void __launch_bounds__(threads_of_columns, blocks_of<which, S>)
     correct_kernel(__grid_constant__ Level<S> const fine, __grid_constant__ Level<S> const coarse,
                    int piece) {
   __shared__ Ends planes[Columns::longest];
   int const lane = static_cast<int>(threadIdx.x);
-  int const across = static_cast<int>(blockIdx.y * blockDim.y + threadIdx.y);
-  int const n = fine.count[0], m = fine.count[1], p = fine.count[2], j = min(across, m - 1);
-  int const first_pair = static_cast<int>(blockIdx.x) * pairs_of_warp, pair = first_pair + lane;
-  int const first_plane = static_cast<int>(blockIdx.z) * piece, end = min(first_plane + piece, p);
+  int const y = static_cast<int>(blockIdx.y * blockDim.y + threadIdx.y);
+  int const x = static_cast<int>(blockIdx.x) * quads_of_warp + lane - 1;
+  int const first = static_cast<int>(blockIdx.z) * piece, end = min(first + piece, fine.count[2]);
   int const thread = static_cast<int>(threadIdx.y) * warp_size + lane;
-  if (thread < end - first_plane) planes[thread] = Ends::of(fine.transfer[2], first_plane + thread);
+  if (thread < end - first) planes[thread] = Ends::of(fine.transfer[2], first + thread);
   __syncthreads();
   wait_for_kernel_before();
-  // The lanes' coarse columns, the first of which the first point lies behind, or at.
-  int const from = max(__ldg(fine.transfer[0].left + min(2 * first_pair, n - 1)), 0);
-  CoarseColumn<S> column(fine, coarse, min(from + lane, coarse.count[0] - 1), j, first_plane);
-  Weight const* const of_x = fine.weight[0];
-  Ends own[2];
-  bool is_point[2];
-#pragma unroll
-  for (int odd = 0; odd < 2; ++odd) {
-    own[odd] = Ends::of(fine.transfer[0], min(2 * pair + odd, n - 1));
-    is_point[odd] = lane < pairs_of_warp && across < m && 2 * pair + odd < n;
-  }
-  S* const pairs = fine.u + std::int64_t{j} * fine.half + pair;
-  std::int64_t const points = std::int64_t{j} * n + 2 * pair;
-  auto const place_of = [&](int k, int odd) {
-    return pairs + std::int64_t{k} * row_stride(fine, 2) + ((odd + j + k) & 1) * fine.colour;
+
+  int const n = fine.count[0], m = fine.count[1];
+  int const coarse_n = coarse.count[0], coarse_m = coarse.count[1];
+  Group<which> const pair(fine, coarse, 0, x), rows(fine, coarse, 1, y);
+  // What there is of the lane's four points, and of the coarse ones in both rows.
+  constexpr unsigned even_0 = 1, odd_0 = 2, even_1 = 4, odd_1 = 8, in_row_0 = 16, in_row_1 = 32,
+                     between_rows = 64;
+  auto const if_all = [](unsigned bit, auto... numbers) {
+    return ((numbers >= 0) && ...) ? bit : 0u;
   };
-  auto const load = [&](int k) {
-    FinePair<S> has{};
-#pragma unroll
-    for (int odd = 0; odd < 2; ++odd) {
-      if (!is_point[odd]) continue;
-      if constexpr (adds) has.u[odd] = *place_of(k, odd);
-#pragma unroll
-      for (int a = 0; a < 2; ++a)
-        has.weight[odd][a] = own[odd].weight(of_x, a, points + odd + std::int64_t{k} * m * n);
+  unsigned const there =
+      kept(if_all(even_0, lane - 1, pair.between, rows.between) |
+           if_all(odd_0, lane - 1, pair.kept, rows.between) |
+           if_all(even_1, lane - 1, pair.between, rows.kept) |
+           if_all(odd_1, lane - 1, pair.kept, rows.kept) | if_all(in_row_0, pair.right, rows.left) |
+           if_all(in_row_1, pair.right, rows.right) | if_all(between_rows, rows.between));
+  // Places of points that there are.
+  int const near_x = max(pair.right, 0), near_y[2] = {max(rows.left, 0), max(rows.right, 0)};
+  int const even_x = max(pair.first(), 0), odd_x = pair.kept >= 0 ? pair.kept : even_x;
+  int const first_y = max(rows.first(), 0);
+  // From the first row of pairs to the second one, in a row from the first point to the second one, and of weights
+  // along z to those of the row before.
+  int const in_u = rows.kept > 0 ? fine.half : 0,
+            in_row = which == Kept::any ? (odd_x >> 1) - (even_x >> 1) : 0;
+  int const in_x = rows.kept > 0 ? n : 0, in_z = kept((near_y[0] - near_y[1]) * coarse_n);
+  std::int64_t const over_u = row_stride(fine, 2), over_coarse = row_stride(coarse, 2);
+  std::int64_t const over_x = std::int64_t{m} * n, over_y = std::int64_t{m} * coarse_n,
+                     over_z = std::int64_t{coarse_m} * coarse_n;
+  // The first point is of a colour, and the second one of the other; in the second row it is the other way round.
+  bool const is_second = ((pair.first() + rows.first() + first) & 1) != 0;
+  S* const of_first = fine.u + first * over_u + (std::int64_t{first_y} * fine.half + (even_x >> 1));
+  S *even = of_first + (is_second ? fine.colour : 0),
+    *odd = of_first + (is_second ? 0 : fine.colour);
+  Weight const* of_x = fine.weight[0] + first * over_x + (std::int64_t{first_y} * n + even_x);
+  Weight const* of_y =
+      fine.weight[1] + first * over_y + (std::int64_t{first_y} * coarse_n + near_x);
+  bool const interpolates = fine.weight[2] != nullptr;
+  Weight const* of_z = of_y;  // which nobody looks at
+  if (interpolates) of_z = fine.weight[2] + first * over_z + (near_y[1] * coarse_n + near_x);
+  auto const of_coarse = [&](int z, int b) {
+    std::int64_t const other = ((near_x + near_y[b] + z) & 1) != 0 ? coarse.colour : 0;
+    return (there & (b == 0 ? in_row_0 : in_row_1)) != 0
+               ? coarse.u[z * over_coarse + other + (near_y[b] * coarse.half + (near_x >> 1))]
+               : S{0};
+  };
+  int left = -1, right = -1;  // coarse planes of which something is known
+  // And goes on to the next plane.
+  auto const ask = [&](int k) {
+    Ends const along = planes[k - first];
+    FineQuad<S> has{};
+    has.is_kept = along.is_kept || !interpolates;
+    // Behind a kept plane comes one that lies between it and the next, or the next one.
+    has.moves = along.at[0] >= 0 && along.at[0] == right;
+    if (has.moves) left = right;
+    has.comes_left = along.at[0] >= 0 && along.at[0] != left;
+    has.comes_right = along.at[1] >= 0 && along.at[1] != right;
+    if (has.comes_left) left = along.at[0];
+    if (has.comes_right) right = along.at[1];
+    int const coming = has.comes_right ? right : left;
+    if (has.comes_left || has.comes_right)
+      for (int b = 0; b < 2; ++b) has.coming[b] = of_coarse(coming, b);
+    has.ends = along.at[1] < 0;
+    if (!has.is_kept) {
+      has.of_z[0] = load_weight(of_z + in_z);
+      has.of_z[1] = load_weight(of_z);
     }
+    has.of_y = weight_if<which>((there & between_rows) != 0, of_y);
+    has.of_x[0] = weight_if<which>((there & even_0) != 0, of_x);
+    has.of_x[1] = weight_if<which>((there & even_1) != 0, of_x + in_x);
+    of_x += over_x;
+    of_y += over_y;
+    of_z += over_z;
+    if constexpr (adds) {
+      has.u[0][0] = *even;
+      has.u[0][1] = odd[in_row];
+      has.u[1][0] = odd[in_u];
+      has.u[1][1] = even[in_u + in_row];
+    }
+    S* const next_even = odd + over_u;
+    odd = even + over_u;
+    even = next_even;
     return has;
   };
 
-  column.ask(planes[0]);
-  FinePair<S> next = load(first_plane);
-  for (int k = first_plane; k < end; ++k) {
-    S const value = column.take();
-    FinePair<S> const now = next;
-    if (k + 1 < end) {
-      column.ask(planes[k + 1 - first_plane]);
-      next = load(k + 1);
-    }
+  // Of both rows, of the coarse planes before and behind. The first plane may want both.
+  S held[2][2] = {};
+  Ends const at_first = planes[0];
+  if (at_first.at[0] >= 0 && at_first.at[1] >= 0) {
+    left = at_first.at[0];
+    for (int b = 0; b < 2; ++b) held[0][b] = of_coarse(left, b);
+  }
+  FineQuad<S> next = ask(first);
+  for (int k = first; k < end; ++k) {
+    FineQuad<S> const now = next;
+    S *const to_even = odd - over_u, *const to_odd = even - over_u;
+    if (k + 1 < end) next = ask(k + 1);
+    S line[2];
 #pragma unroll
-    for (int odd = 0; odd < 2; ++odd) {
-      S sum = now.u[odd];
-#pragma unroll
-      for (int a = 0; a < 2; ++a) {
-        int const x = own[odd].at[a];
-        S found = __shfl_sync(~0u, value, min(max(x - from, 0), warp_size - 1));
-        if (!is_point[odd] || x < 0) continue;
-        // Where a ring closes the column is another warp's.
-        if (x < from || x >= from + warp_size) {
-          CoarseColumn<S> other(fine, coarse, x, j, k);
-          other.ask(planes[k - first_plane]);
-          found = other.take();
-        }
-        sum += now.weight[odd][a] * found;
-      }
-      if (is_point[odd]) *place_of(k, odd) = sum;
+    for (int b = 0; b < 2; ++b) {
+      if (now.moves) held[0][b] = held[1][b];
+      if (now.comes_left) held[0][b] = now.coming[b];
+      if (now.comes_right) held[1][b] = now.coming[b];
+      S const behind = now.ends ? S{0} : held[1][b];
+      line[b] =
+          now.is_kept ? held[0][b] : now.of_z[b].of(0) * held[0][b] + now.of_z[b].of(1) * behind;
     }
+    S const found[2] = {now.of_y.of(0) * line[0] + now.of_y.of(1) * line[1], line[1]};
+    S const before[2] = {__shfl_up_sync(~0u, found[0], 1), __shfl_up_sync(~0u, found[1], 1)};
+    S on_even[2], on_odd[2];
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      on_even[r] = (now.u[r][0] + now.of_x[r].of(0) * before[r]) + now.of_x[r].of(1) * found[r];
+      on_odd[r] = now.u[r][1] + found[r];
+    }
+    if ((there & even_0) != 0) *to_even = on_even[0];
+    if ((there & odd_0) != 0) to_odd[in_row] = on_odd[0];
+    if ((there & even_1) != 0) to_odd[in_u] = on_even[1];
+    if ((there & odd_1) != 0) to_even[in_u + in_row] = on_odd[1];
   }
 }
 
-/// The same where every second point of a row is kept, from the second one on: a lane has the coarse
-/// column at the second point of its pair, and the first one of a warp no pair.
-constexpr int doubled_of_warp = warp_size - 1;
-
-template <bool adds, class S>
-__global__ void __launch_bounds__(threads_of_columns, 3)
-    correct_doubled_kernel(__grid_constant__ Level<S> const fine,
-                           __grid_constant__ Level<S> const coarse, int piece) {
-  __shared__ Ends planes[Columns::longest];
-  int const lane = static_cast<int>(threadIdx.x);
-  int const across = static_cast<int>(blockIdx.y * blockDim.y + threadIdx.y);
-  int const n = fine.count[0], m = fine.count[1], p = fine.count[2], j = min(across, m - 1);
-  int const x = static_cast<int>(blockIdx.x) * doubled_of_warp + lane - 1;
-  int const first_plane = static_cast<int>(blockIdx.z) * piece, end = min(first_plane + piece, p);
-  int const thread = static_cast<int>(threadIdx.y) * warp_size + lane;
-  if (thread < end - first_plane) planes[thread] = Ends::of(fine.transfer[2], first_plane + thread);
-  __syncthreads();
-  wait_for_kernel_before();
-  bool const has_column = x >= 0 && x < coarse.count[0];
-  bool const has_even = lane > 0 && across < m && 2 * x < n, has_odd = has_even && 2 * x + 1 < n;
-  CoarseColumn<S> column(fine, coarse, min(max(x, 0), coarse.count[0] - 1), j, first_plane);
-  std::int64_t const over_plane = row_stride(fine, 2), over_points = std::int64_t{m} * n;
-  std::int64_t const point = first_plane * over_points + std::int64_t{j} * n + 2 * x;
-  Weight const* weights = fine.weight[0] + point;
-  // The pair, of which the point with an odd number is of the other colour.
-  bool const is_second = ((j + first_plane) & 1) != 0;
-  S* even = fine.u + first_plane * over_plane + std::int64_t{j} * fine.half + x +
-            (is_second ? fine.colour : 0);
-  std::int64_t to_odd = is_second ? -fine.colour : fine.colour;
-
-  struct Loaded {
-    S even, odd;
-    Weight weight;
-  };
-  auto const load = [&] {
-    Loaded has{};
-    if (has_even) {
-      if constexpr (adds) has.even = *even;
-      has.weight = load_weight(weights);
-    }
-    if (adds && has_odd) has.odd = even[to_odd];
-    return has;
-  };
-  column.ask(planes[0]);
-  Loaded next = load();
-  for (int k = first_plane; k < end; ++k) {
-    S const value = has_column ? column.take() : S{0};
-    Loaded const now = next;
-    S* const to = even;
-    std::int64_t const other = to_odd;
-    even += over_plane + to_odd;
-    to_odd = -to_odd;
-    weights += over_points;
-    if (k + 1 < end) {
-      column.ask(planes[k + 1 - first_plane]);
-      next = load();
-    }
-    S const before = __shfl_up_sync(~0u, value, 1);
-    if (has_even) *to = (now.even + now.weight.of(0) * before) + now.weight.of(1) * value;
-    if (has_odd) to[other] = now.odd + value;
-  }
+template <class S>
+bool keeps_every_second(Level<S> const& fine) {
+  return fine.doubles && fine.doubles_across;
 }
 
 template <bool both, class S>
 void launch_gather(Stream& stream, Level<S> const& fine, Level<S> const& coarse, S const* values) {
+  auto* const kernel = keeps_every_second(fine) ? gather_kernel<both, Kept::every_second, S>
+                                                : gather_kernel<both, Kept::any, S>;
   auto const columns = Columns::in_blocks(32, 8, coarse.count[0], coarse.count[1], coarse.count[2])
-                           .fitted(stream, gather_kernel<both, S>, coarse.count[2]);
-  follow(stream, gather_kernel<both, S>, columns.grid, columns.block, 0, fine, coarse, values,
-         columns.piece);
+                           .fitted(stream, kernel, coarse.count[2]);
+  follow(stream, kernel, columns.grid, columns.block, 0, fine, coarse, values, columns.piece);
   GRIDSTRIDE_CHECK_LAUNCH(stream, "multigrid gather");
+}
+
+template <bool adds, class S>
+void launch_correct(Stream& stream, Level<S> const& fine, Level<S> const& coarse) {
+  auto* const kernel = keeps_every_second(fine) ? correct_kernel<adds, Kept::every_second, S>
+                                                : correct_kernel<adds, Kept::any, S>;
+  // Groups are as many as coarse points, and what may stand behind the last one.
+  auto columns = Columns::in_blocks(warp_size, rows_of_block, coarse.count[0] + 1,
+                                    coarse.count[1] + 1, fine.count[2]);
+  columns.grid.x = blocks_for(coarse.count[0] + 1, quads_of_warp);
+  columns = columns.fitted(stream, kernel, fine.count[2]);
+  follow(stream, kernel, columns.grid, columns.block, 0, fine, coarse, columns.piece);
+  GRIDSTRIDE_CHECK_LAUNCH(stream, "multigrid correct");
 }
 
 }  // namespace
 
 template <class S>
 void gather_stored(Stream& stream, Level<S> const& fine, Level<S> const& coarse) {
-  if (doubles_in_planes(fine)) return gather_doubled(stream, fine, coarse, fine.r, false);
   launch_gather<false>(stream, fine, coarse, static_cast<S const*>(fine.r));
 }
 
 template <class S>
 void march_stored(Stream& stream, Gather<S> const& step) {
-  if (doubles_in_planes(step.fine))
-    return gather_doubled(stream, step.fine, step.coarse, step.values, true);
   launch_gather<true>(stream, step.fine, step.coarse, step.values);
 }
 
 template <class S>
 void march_stored(Stream& stream, Correct<S> const& step) {
-  auto const& fine = step.fine;
-  if (doubles_in_planes(fine)) return correct_doubled(stream, step);
-  auto columns =
-      Columns::in_blocks(warp_size, rows_of_block, fine.half, fine.count[1], fine.count[2]);
-  columns.grid.x =
-      blocks_for((fine.count[0] + 1) / 2, fine.doubles ? doubled_of_warp : pairs_of_warp);
-  auto* const kernel =
-      fine.doubles
-          ? (step.adds ? correct_doubled_kernel<true, S> : correct_doubled_kernel<false, S>)
-          : (step.adds ? correct_kernel<true, S> : correct_kernel<false, S>);
-  columns = columns.fitted(stream, kernel, fine.count[2]);
-  follow(stream, kernel, columns.grid, columns.block, 0, fine, step.coarse, columns.piece);
-  GRIDSTRIDE_CHECK_LAUNCH(stream, "multigrid correct");
+  if (step.adds)
+    launch_correct<true>(stream, step.fine, step.coarse);
+  else
+    launch_correct<false>(stream, step.fine, step.coarse);
 }
 
 #define GRIDSTRIDE_INSTANTIATE(S)                                         \

@@ -97,11 +97,12 @@ class LevelTile {
  public:
   __device__ explicit LevelTile(Level<S> const& level)
       : colour_(level.colour), over_plane_(level.half * level.count[1]), half_(level.half) {
-    int const x = static_cast<int>(blockIdx.x * tile_width + threadIdx.x);
-    int const y = static_cast<int>(blockIdx.y * tile_rows + 2 * threadIdx.y);
-    in_plane_ = y * half_ + (x >> 1);
-    parity_ = x + y;
+    in_plane_ = y() * half_ + (x() >> 1);
+    parity_ = x() + y();
   }
+  /// The unknown.
+  __device__ static int x() { return static_cast<int>(blockIdx.x * tile_width + threadIdx.x); }
+  __device__ static int y() { return static_cast<int>(blockIdx.y * tile_rows + 2 * threadIdx.y); }
   __device__ S* of(S* values, int k, int r) const {
     S* const plane = values + std::int64_t{k} * over_plane_;
     return (((parity_ + k + r) & 1) != 0 ? plane + colour_ : plane) + (in_plane_ + r * half_);
@@ -113,40 +114,50 @@ class LevelTile {
 };
 
 /// The same of equations that go by tiles, of u as it is or of what it comes to.
-template <class T, class S, class Values>
+template <bool all_given, class T, class S, class Values>
 __device__ void take_residual(TakeResidual<T, S> const& step, Values const& values, int piece,
                               Found* largest) {
   auto const& level = step.level;
   Column const column(piece, level.count[2]);
   std::uint64_t found = 0;
   LevelTile<S> const of_level(level);
+  auto const& first = step.a.first;
+  // How many times the cells of both rows are halved.
+  int halved[2] = {};
+  if constexpr (!all_given)
+    for (int r = 0; r < 2; ++r)
+      halved[r] = halvings(step.a, 0, first[0] + of_level.x()) +
+                  halvings(step.a, 1, first[1] + of_level.y() + r);
   auto const equations =
       tile_equations(step.a.diffusivities, step.a.weight,
                      [&](std::int64_t place) { return step.a.reaction_at(place); });
-  for_tile(
+  for_tile<all_given>(
       step.a, equations, values, column.first, column.last,
       [&](int, std::int64_t plane, int, int in_plane) { return (step.right + plane)[in_plane]; },
       [&](int k, std::int64_t, int r, int, double product, double, T right) {
         double const residual = (double{right} - product) - step.shift;
-        *of_level.of(level.f, k, r) = static_cast<S>(residual * step.scale);
+        double scale = step.scale;
+        if constexpr (!all_given)
+          scale *= half_to_the(halved[r] + halvings(step.a, 2, first[2] + k));
+        *of_level.of(level.f, k, r) = static_cast<S>(residual * scale);
         poisson::raise(found, poisson::bits_of_magnitude(residual));
       });
   raise_by_block(Found{found}, largest);
 }
 
-template <class T, class S>
+template <bool all_given, class T, class S>
 __global__ void __launch_bounds__(threads_of_tile, 3)
     residual_tile_kernel(__grid_constant__ TakeResidual<T, S> const step, int piece,
                          Found* largest) {
-  take_residual(step, GridValues<double>{step.u}, piece, largest);
+  take_residual<all_given>(step, GridValues<double>{step.u}, piece, largest);
 }
 
-template <class T, class S>
+template <bool all_given, class T, class S>
 __global__ void __launch_bounds__(threads_of_tile, 3)
     residual_ahead_kernel(__grid_constant__ TakeResidual<T, S> const step, S const* p,
                           Along const* along, double unit, int piece, Found* largest) {
   ValuesAhead<S> const values{{step.u}, LevelValues<S>(step.level, p), along->alpha * unit};
-  take_residual(step, values, piece, largest);
+  take_residual<all_given>(step, values, piece, largest);
 }
 
 __device__ std::int64_t number_of_block() {
@@ -224,7 +235,8 @@ struct SumColumns {
 template <class T, class S>
 void march_stored(Stream& stream, TakeResidual<T, S> const& step, Found* largest) {
   if (goes_by_tiles(step.a)) {
-    auto* const kernel = residual_tile_kernel<T, S>;
+    auto* const kernel = is_given_all_around(step.a) ? residual_tile_kernel<true, T, S>
+                                                     : residual_tile_kernel<false, T, S>;
     auto const columns = tile_columns_of(step).fitted(stream, kernel, step.level.count[2]);
     kernel<<<columns.grid, columns.block, 0, native(stream)>>>(step, columns.piece, largest);
     GRIDSTRIDE_CHECK_LAUNCH(stream, "multigrid residual");
@@ -241,7 +253,8 @@ void march_stored(Stream& stream, TakeResidual<T, S> const& step, Found* largest
 template <class T, class S>
 void cuda_residual_ahead(Stream& stream, TakeResidual<T, S> const& step,
                          Advance<T, S> const& advance, Found* largest) {
-  auto* const kernel = residual_ahead_kernel<T, S>;
+  auto* const kernel = is_given_all_around(step.a) ? residual_ahead_kernel<true, T, S>
+                                                   : residual_ahead_kernel<false, T, S>;
   auto const columns = tile_columns_of(step).fitted(stream, kernel, step.level.count[2]);
   kernel<<<columns.grid, columns.block, 0, native(stream)>>>(step, advance.p, advance.along,
                                                              advance.unit, columns.piece, largest);

@@ -288,7 +288,7 @@ __global__ void __launch_bounds__(threads_of_columns, 2)
     product_kernel(__grid_constant__ ApplyToDirection<T, S> const step, int piece, int before,
                    Summed* sums) {
   auto const& level = step.level;
-  Column const column(piece, before + level.count[2]);
+  Column const column(piece, before + level.count[2], level.half / vector_width<S>);
   int const first = max(column.first - before, 0), last = column.last - before;
   Summed own;
   if (RowPoints<S>::size * column.x < level.count[0] && column.across < level.count[1] &&
@@ -302,16 +302,17 @@ __global__ void __launch_bounds__(threads_of_columns, 2)
 
 template <class T, class S>
 Columns product_columns(ApplyToDirection<T, S> const& step) {
-  return Columns::of(step.level.half / vector_width<S>, step.level.count[1], step.level.count[2]);
+  return Columns::in_a_row(step.level.half / vector_width<S>, step.level.count[1],
+                           step.level.count[2]);
 }
 
 template <class T, class S>
 void march_product(Stream& stream, ApplyToDirection<T, S> const& step, Columns const& columns,
                    int before, Summed* sums) {
   auto const kernel_for = [&]<bool stays, bool reacts>() {
-    return goes_by_tiles(step.a)  ? product_kernel<stays, Beyond::given, reacts, T, S>
-           : halves_cells(step.a) ? product_kernel<stays, Beyond::any_halved, reacts, T, S>
-                                  : product_kernel<stays, Beyond::any, reacts, T, S>;
+    return is_given_all_around(step.a) ? product_kernel<stays, Beyond::given, reacts, T, S>
+           : halves_cells(step.a)      ? product_kernel<stays, Beyond::any_halved, reacts, T, S>
+                                       : product_kernel<stays, Beyond::any, reacts, T, S>;
   };
   bool const reacts = step.a.reactions != nullptr;
   auto* const kernel = step.stays ? (reacts ? kernel_for.template operator()<true, true>()

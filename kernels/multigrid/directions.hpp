@@ -103,12 +103,15 @@ template <class T>
 bool goes_by_strips(poisson::Operator<T> const& a) {
   return a.dims == 3 && a.diffusivities != nullptr;
 }
-/// And residuals by tiles, where all sides are given: all neighbours are in the arrays.
+/// And residuals by tiles, where places in a plane are int.
 template <class T>
 bool goes_by_tiles(poisson::Operator<T> const& a) {
-  if (!goes_by_strips(a)) return false;
-  if (a.stride[2] > std::numeric_limits<int>::max()) return false;  // places in a plane are int
-  for (int axis = 0; axis < 3; ++axis)
+  return goes_by_strips(a) && a.stride[2] <= std::numeric_limits<int>::max();
+}
+/// Whether all that lies beside unknowns is one, or given.
+template <class T>
+bool is_given_all_around(poisson::Operator<T> const& a) {
+  for (int axis = 0; axis < a.dims; ++axis)
     for (int side = 0; side < 2; ++side)
       if (a.side[axis][side] != poisson::Rule::dirichlet) return false;
   return true;

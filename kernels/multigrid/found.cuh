@@ -54,6 +54,19 @@ bool halves_cells(poisson::Operator<T> const& a) {
   return false;
 }
 
+/// How many times the cell of a point is halved along an axis; and what is left of it.
+template <class T>
+__device__ int halvings(poisson::Operator<T> const& a, int axis, std::int64_t at) {
+  int count = 0;
+#pragma unroll
+  for (int side = 0; side < 2; ++side)
+    count += a.side[axis][side] == poisson::Rule::neumann && a.is_side(axis, side, at) ? 1 : 0;
+  return count;
+}
+__device__ inline double half_to_the(int times) {
+  return __hiloint2double((1023 - times) << 20, 0);
+}
+
 /// The shares of cells of a row's points: halves where the row lies on sides without a given value, and again at
 /// such ends of it.
 struct RowShares {

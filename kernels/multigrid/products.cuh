@@ -168,13 +168,55 @@ __device__ TileEquations<Real, Field, Reaction> tile_equations(Field const* fiel
   return {field, {weights[0], weights[1], weights[2]}, reaction};
 }
 
+/// Where a point of the grid along an axis lies whose number may be beyond its ends: beyond a side without flux at what
+/// is inside of it, on a ring at the other end. What is further is nobody's, and somewhere.
+template <bool all_given, class T>
+__device__ int within(poisson::Operator<T> const& a, int axis, int at) {
+  int const last = static_cast<int>(a.points[axis]) - 1;
+  if constexpr (all_given) return min(at, last);
+  int const before = a.side[axis][0] == poisson::Rule::periodic ? last : min(1, last),
+            behind = a.side[axis][1] == poisson::Rule::periodic ? 0 : max(last - 1, 0);
+  return at < 0 ? before : at <= last ? at : at == last + 1 ? behind : last;
+}
+template <bool all_given, class T>
+__device__ bool is_given(poisson::Operator<T> const& a, int axis, int at) {
+  return (at == 0 && (all_given || a.side[axis][0] == poisson::Rule::dirichlet)) ||
+         (at == static_cast<int>(a.points[axis]) - 1 &&
+          (all_given || a.side[axis][1] == poisson::Rule::dirichlet));
+}
+
+/// The plane before a rank's first one, or behind its last one, where the grid ends there: its number from its first
+/// unknowns' on, whether it is given, and else how many planes on it lies.
+template <bool all_given>
+struct PlaneBeyond {
+  int number, skips = 0;
+  bool is_given = true;
+
+  template <class T>
+  __device__ PlaneBeyond(poisson::Operator<T> const& a, int side) {
+    if constexpr (!all_given) {
+      auto const rule = a.side[2][side];
+      is_given = rule == poisson::Rule::dirichlet;
+      // In one process the other end is the last plane from the first one, and of ranks the plane beside it.
+      int const around = static_cast<int>(a.around[2] / a.stride[2]);
+      int const on = is_given ? 0 : rule == poisson::Rule::neumann ? 2 : around + 1;
+      skips = side == 0 ? on : -on;
+    }
+    std::int64_t const end = side == 0 ? (is_given ? 0 : -1) : a.points[2] - (is_given ? 1 : 0);
+    // Planes that are further than that from the rank's own are not asked for.
+    number = static_cast<int>(max(std::int64_t{-3}, min(end - a.first[2], std::int64_t{1 << 30})));
+  }
+};
+
 /// A·u of an equation that goes by tiles at the unknowns of a block's columns, from plane `first` to before `last`.
 /// Of a plane u and a of the tile, and of what is around it, lie in shared memory; what lies before and
 /// behind is in registers, and is asked for two planes ahead. `ask(k, plane, r, in_plane)` is what a point
 /// of row r of the thread's two needs besides, a plane ahead; `take(k, plane, r, in_plane, A·u, u, that)` is
-/// called in the order of planes. A point lies in_plane behind a plane's beginning in the grid's arrays.
+/// called in the order of planes. A point lies in_plane behind a plane's beginning in the grid's arrays. Beyond a side
+/// without flux lies what is inside of it, and a ring goes on at its other end.
 /// What has been asked for stays in its type until it is used: to convert it would be to wait for it.
-template <class T, class Real, class Field, class Reaction, class Values, class Ask, class Take>
+template <bool all_given, class T, class Real, class Field, class Reaction, class Values, class Ask,
+          class Take>
 __device__ void for_tile(poisson::Operator<T> const& a,
                          TileEquations<Real, Field, Reaction> const& equations, Values const& u,
                          int first, int last, Ask const& ask, Take const& take) {
@@ -190,23 +232,25 @@ __device__ void for_tile(poisson::Operator<T> const& a,
   int const beyond = thread - 2 * tile_width;
   int const edge_x = in_row ? x : beyond % 2 == 0 ? -1 : tile_width;
   int const edge_y = in_row ? (thread < tile_width ? -1 : tile_rows) : has_edge ? beyond / 2 : 0;
-  // Where they lie in a plane, or the last ones that there are; what lies on a side counts as 0.
+  // Where they lie in a plane; what lies on a given side counts as 0.
   struct Place {
     int in_plane, of_values;
     bool is_given;
   };
+  int const first_x = static_cast<int>(a.first[0]), first_y = static_cast<int>(a.first[1]);
+  int const tile_x = static_cast<int>(blockIdx.x) * tile_width,
+            tile_y = static_cast<int>(blockIdx.y) * tile_rows;
   auto const place_of = [&](int in_row_, int row) -> Place {
-    auto const last_x = static_cast<int>(a.points[0]) - 1,
-               last_y = static_cast<int>(a.points[1]) - 1;
-    int const i = min(
-        static_cast<int>(a.first[0]) + static_cast<int>(blockIdx.x) * tile_width + in_row_, last_x);
-    int const j =
-        min(static_cast<int>(a.first[1]) + static_cast<int>(blockIdx.y) * tile_rows + row, last_y);
-    return {i + j * static_cast<int>(a.stride[1]),
-            u.place(i - static_cast<int>(a.first[0]), j - static_cast<int>(a.first[1])),
-            i == 0 || j == 0 || i == last_x || j == last_y};
+    int const i = within<all_given>(a, 0, first_x + tile_x + in_row_),
+              j = within<all_given>(a, 1, first_y + tile_y + row);
+    return {i + j * static_cast<int>(a.stride[1]), u.place(i - first_x, j - first_y),
+            is_given<all_given>(a, 0, i) || is_given<all_given>(a, 1, j)};
   };
   Place const own[2] = {place_of(x, y), place_of(x, y + 1)}, edge = place_of(edge_x, edge_y);
+  auto const is_own = [&](int r) {
+    if constexpr (all_given) return !own[r].is_given;
+    return tile_x + x < a.count[0] && tile_y + y + r < a.count[1];
+  };
   int at = (y + 1) * pitch + x + 1, edge_at = (edge_y + 1) * pitch + edge_x + 1, to_other = size;
 
   struct Value {
@@ -215,15 +259,18 @@ __device__ void for_tile(poisson::Operator<T> const& a,
   };
   std::int64_t const stride = a.stride[2];
   std::int64_t plane = (a.first[2] + first) * stride;
-  // Of planes that are sides: none is further than that from these.
-  int const to_first = static_cast<int>(max(std::int64_t{-3}, -a.first[2])),
-            to_last = static_cast<int>(min(a.points[2] - 1 - a.first[2], std::int64_t{1 << 30}));
+  PlaneBeyond<all_given> const before_first(a, 0), behind_last(a, 1);
   // So many planes from the one with the number k.
-  auto const value = [&](Place const& place, int k, int on) -> Value {
-    bool const given = place.is_given || k + on == to_first || k + on == to_last;
+  auto const loaded = [&](Place const& place, int k, int on, bool given) -> Value {
     std::int64_t const of_plane = plane + on * stride;
     return {given ? U{} : u.at(place.in_plane, place.of_values, of_plane, k + on),
             (equations.field + of_plane)[place.in_plane]};
+  };
+  // The same where that may be beyond an end.
+  auto const value = [&](Place const& place, int k, int on, auto const& beyond) {
+    bool const ends = k + on == beyond.number;
+    return loaded(place, k, !all_given && ends ? on + beyond.skips : on,
+                  place.is_given || (ends && beyond.is_given));
   };
   auto const whole = [&u](U const& value) -> Real {
     if constexpr (requires { u.whole(value); })
@@ -235,16 +282,17 @@ __device__ void for_tile(poisson::Operator<T> const& a,
   using Asked = decltype(ask(first, plane, 0, 0));
   Real here_u[2], from_before[2];
   Field here_a[2];
-  Value behind[2], on_edge = value(edge, first, 0);
+  Value behind[2], on_edge = loaded(edge, first, 0, edge.is_given);
   Asked asked[2]{};
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
-    Value const before = value(own[r], first, -1), here = value(own[r], first, 0);
-    behind[r] = value(own[r], first, 1);
+    Value const before = value(own[r], first, -1, before_first);
+    Value const here = loaded(own[r], first, 0, own[r].is_given);
+    behind[r] = value(own[r], first, 1, behind_last);
     here_u[r] = whole(here.u);
     here_a[r] = here.a;
     from_before[r] = weights[2] * ((Real{here.a} + Real{before.a}) * (here_u[r] - whole(before.u)));
-    if (!own[r].is_given) asked[r] = ask(first, plane, r, own[r].in_plane);
+    if (is_own(r)) asked[r] = ask(first, plane, r, own[r].in_plane);
   }
   for (int k = first; k < last; ++k) {
 #pragma unroll
@@ -261,10 +309,10 @@ __device__ void for_tile(poisson::Operator<T> const& a,
     if (k + 1 < last) {
 #pragma unroll
       for (int r = 0; r < 2; ++r) {
-        next[r] = value(own[r], k, 2);
-        if (!own[r].is_given) next_asked[r] = ask(k + 1, plane + stride, r, own[r].in_plane);
+        next[r] = value(own[r], k, 2, behind_last);
+        if (is_own(r)) next_asked[r] = ask(k + 1, plane + stride, r, own[r].in_plane);
       }
-      if (has_edge) on_edge = value(edge, k, 1);
+      if (has_edge) on_edge = loaded(edge, k, 1, edge.is_given);
     }
     __syncthreads();
     // From a point to the one before it, and from the one behind it to it.
@@ -286,7 +334,7 @@ __device__ void for_tile(poisson::Operator<T> const& a,
       sum += weights[0] * (below - above);
       sum += weights[1] * (across[r] - across[r + 1]);
       sum += from_before[r] - to_behind;
-      if (!own[r].is_given) take(k, plane, r, own[r].in_plane, sum, here_u[r], asked[r]);
+      if (is_own(r)) take(k, plane, r, own[r].in_plane, sum, here_u[r], asked[r]);
       from_before[r] = to_behind;
       here_u[r] = behind_u;
       here_a[r] = behind[r].a;

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 
-#include "core/stream.hpp"
 #include "kernels/multigrid/steps.hpp"
 
 /// What goes between large levels whose equations are stored. For the family's own files only.
@@ -24,11 +23,6 @@ struct Ends {
     int const left = __ldg(transfer.left + at);
     return {{left, __ldg(transfer.right + at)}, left >= 0 && __ldg(transfer.kept + left) == at};
   }
-  /// What the one on a side counts; `weights` are those at a place.
-  __device__ float weight(Weight const* weights, int side, std::int64_t place) const {
-    if (is_kept || weights == nullptr) return side == 0 ? 1.0f : 0.0f;
-    return load_weight(weights + place).of(side);
-  }
 };
 
 /// The fine points around a coarse one along an axis, or -1.
@@ -46,19 +40,5 @@ __device__ inline float given(Weight const* weights, int around, std::int64_t pl
   // What is behind a kept point has it on its left.
   return load_weight(weights + place).of(around == 0 ? 1 : 0);
 }
-
-/// Whether of rows and of planes' rows every second point is kept, from the second one on.
-template <class S>
-bool doubles_in_planes(Level<S> const& fine) {
-  return fine.doubles && fine.doubles_across;
-}
-
-/// f of the coarser level from values of the first colour, or of both; and u of the finer one: of such
-/// levels.
-template <class S>
-void gather_doubled(Stream&, Level<S> const& fine, Level<S> const& coarse, S const* values,
-                    bool both);
-template <class S>
-void correct_doubled(Stream&, Correct<S> const&);
 
 }  // namespace gridstride::multigrid
