@@ -24,13 +24,16 @@ __device__ inline bool has_beside(int at, int step, int count, bool periodic) {
   return periodic || (next >= 0 && next < count);
 }
 
-/// What there is around a strip in its plane, and how far it lies from the strip.
+/// What there is around a strip in its plane, and how far it lies from the strip. Where that `mirrors`, what is inside
+/// of a side without flux lies beyond it, too.
+template <bool mirrors>
 struct Surroundings {
   static constexpr unsigned left = 1, right = 2, below = 4, above = 8;
   unsigned has;  ///< which of these, in its bits
   int to_left, to_right, to_below, to_above;
-  /// The strip's point behind which a ring closes, or as many as it has.
+  /// The strip's point with an odd number behind which a ring closes, or a mirror stands, or as many as it has.
   int closes;
+  unsigned ends = 0;  ///< of a row between mirrors, in bits
 
   template <class S>
   __device__ Surroundings(Level<S> const& level, Axes axes, int first, int j, int width,
@@ -38,17 +41,37 @@ struct Surroundings {
     int const n = level.count[0], m = level.count[axes.across];
     int const over = row_stride(level, axes.across);
     bool const rings = level.periodic[0], wraps = level.periodic[axes.across];
-    closes = rings && n / 2 - 1 >= first && n / 2 - 1 < first + width ? n / 2 - 1 - first : width;
-    to_left = kept(first > 0 ? -1 : (n - 1) >> 1);
-    to_right = kept(closes < width ? -first : width);
-    to_below = kept((beside(j, -1, m, wraps) - j) * over);
-    to_above = kept((beside(j, 1, m, wraps) - j) * over);
-    has = kept((first > 0 || rings ? left : 0u) |
+    bool const mirrors_left = mirrors && level.is_free[0][0],
+               mirrors_right = mirrors && level.is_free[0][1],
+               mirrors_below = mirrors && level.is_free[axes.across][0] && j == 0,
+               mirrors_above = mirrors && level.is_free[axes.across][1] && j == m - 1;
+    auto const in_strip = [&](bool is_there, int place) {
+      return is_there && place >= first && place < first + width ? place - first : width;
+    };
+    closes = in_strip(rings || (mirrors_right && n % 2 == 0), n / 2 - 1);
+    int const turns = in_strip(mirrors_right && n % 2 == 1, n / 2);
+    to_left = kept(first > 0 ? -1 : mirrors_left ? 0 : (n - 1) >> 1);
+    to_right = kept(closes == width ? width : mirrors_right ? closes : -first);
+    to_below = kept(mirrors_below ? over : (beside(j, -1, m, wraps) - j) * over);
+    to_above = kept(mirrors_above ? -over : (beside(j, 1, m, wraps) - j) * over);
+    has = kept((first > 0 || rings || mirrors_left ? left : 0u) |
                (first + width < level.half || closes < width ? right : 0u) |
-               (volume && has_beside(j, -1, m, wraps) ? below : 0u) |
-               (volume && has_beside(j, 1, m, wraps) ? above : 0u));
+               (volume && (mirrors_below || has_beside(j, -1, m, wraps)) ? below : 0u) |
+               (volume && (mirrors_above || has_beside(j, 1, m, wraps)) ? above : 0u));
+    if constexpr (mirrors)
+      ends = kept((mirrors_left && first == 0 ? half_of(0, 0) : 0u) |
+                  (turns < width ? half_of(0, turns) | turn(turns) : 0u) |
+                  (mirrors_right && closes < width ? half_of(1, closes) : 0u));
   }
   __device__ bool operator()(unsigned which) const { return (has & which) != 0; }
+  /// Whether the cell of a strip's point v of a parity is halved along the row; whether a mirror stands behind one with
+  /// an even number.
+  __device__ bool halves(int is_odd, int v) const { return (ends & half_of(is_odd, v)) != 0; }
+  __device__ bool turns_behind(int v) const { return (ends & turn(v)) != 0; }
+
+ private:
+  __device__ static unsigned half_of(int is_odd, int v) { return 1u << (4 * is_odd + v); }
+  __device__ static unsigned turn(int v) { return 256u << v; }
 };
 
 /// What comes to be known with a plane.
@@ -64,6 +87,7 @@ __global__ void __launch_bounds__(threads_of_columns, Strips::blocks)
     stored_kernel(__grid_constant__ Level<S> const level, int colour, Axes axes, int piece,
                   int step) {
   constexpr int width = vector_width<S>;
+  constexpr bool mirrors = Strips::mirrors;
   constexpr bool relaxes = does == Does::relax || does == Does::relax_first,
                  overdoes = does == Does::overdo || does == Does::overdo_first;
   int const n = level.count[0], m = level.count[axes.across], p = level.count[axes.along];
@@ -95,7 +119,9 @@ __global__ void __launch_bounds__(threads_of_columns, Strips::blocks)
     return does == Does::relax_first ? value * __ldg(reciprocal + place) : value;
   };
 
-  Surroundings const there(level, axes, first, j, width, volume);
+  using There = Surroundings<mirrors>;
+  There const there(level, axes, first, j, width, volume);
+  int const halved_across = mirrors ? level.halvings(axes.across, j) : 0;
   bool const is_last = 2 * (first + width) > n;
   Strips strips(level, axes, first, j, first_plane, step);
   Coefficient const* mass = level.mass;
@@ -106,6 +132,8 @@ __global__ void __launch_bounds__(threads_of_columns, Strips::blocks)
 
   // Of a column that goes through all planes.
   int const ahead_of_all = step > 0 ? 0 : p - 1, last_of_all = step > 0 ? p - 1 : 0;
+  bool const mirrors_ahead = mirrors && level.is_free[axes.along][step > 0 ? 0 : 1],
+             mirrors_last = mirrors && level.is_free[axes.along][step > 0 ? 1 : 0];
 
   wait_for_kernel_before();
   Strip<S> before{}, here{};
@@ -114,6 +142,8 @@ __global__ void __launch_bounds__(threads_of_columns, Strips::blocks)
       before = load_other(-over_along);
     else if (wraps)
       before = load_other(std::int64_t{p - 1} * over_along);
+    else if (mirrors_ahead)
+      before = load_other(over_along);
     here = load_other(0);
   }
   int const planes = column.last - column.first;
@@ -133,11 +163,16 @@ __global__ void __launch_bounds__(threads_of_columns, Strips::blocks)
         now.behind = load_other(over_along);
       else if (wraps)
         now.behind = load_other(std::int64_t{1 - p} * over_along);
-      if (there(Surroundings::below)) now.below = load_other(there.to_below);
-      if (there(Surroundings::above)) now.above = load_other(there.to_above);
-      if (there(odd ? Surroundings::right : Surroundings::left))
+      else if (mirrors_last)
+        now.behind = before;
+      if (there(There::below)) now.below = load_other(there.to_below);
+      if (there(There::above)) now.above = load_other(there.to_above);
+      if (there(odd ? There::right : There::left))
         now.side = load_one(odd ? there.to_right : there.to_left);
     }
+    // How many times larger than in its cell an equation is, but for ends of the row.
+    S const larger = mirrors ? S(1 << (halved_across + level.halvings(axes.along, k))) : S{1};
+    S const smaller = mirrors && does == Does::keep_residual ? 1 / larger : S{1};
     Strip<S> result;
     auto const find = [&](auto number) {
       constexpr int is_odd = number.value;
@@ -153,19 +188,29 @@ __global__ void __launch_bounds__(threads_of_columns, Strips::blocks)
       for (int v = 0; v < width; ++v) {
         auto const around = strips.template around<is_odd>(v);
         S diagonal = around.diagonal();
-        if constexpr (reacts) diagonal += S{now.mass.at(2 * v + is_odd)};
+        [[maybe_unused]] bool const is_halved = mirrors && there.halves(is_odd, v);
+        S f = now.f.at[v];
+        [[maybe_unused]] S mass{};
+        if constexpr (reacts) mass = now.mass.at(2 * v + is_odd);
+        if constexpr (mirrors) {
+          S const times = is_halved ? 2 * larger : larger;
+          f *= times, mass *= times;
+        }
+        if constexpr (reacts) diagonal += mass;
         if constexpr (does == Does::begin) {
-          result.at[v] = diagonal == 0 ? S{0} : level.over * over_diagonal(now.f.at[v], diagonal);
+          result.at[v] = diagonal == 0 ? S{0} : level.over * over_diagonal(f, diagonal);
         } else {
           S const on_left = is_odd == 1 ? here.at[v] : beyond[v];
-          S const on_right = is_odd == 1 ? beyond[v] : here.at[v];
+          S const on_right = is_odd == 1                        ? beyond[v]
+                             : mirrors && there.turns_behind(v) ? on_left
+                                                                : here.at[v];
           S const from = !relaxes ? now.u.at[v] : around.is_left_nearer() ? on_left : on_right;
-          S left = now.f.at[v] + around.drawn({on_left - from, on_right - from,
-                                               now.below.at[v] - from, now.above.at[v] - from,
-                                               before.at[v] - from, now.behind.at[v] - from});
-          if constexpr (reacts) left -= S{now.mass.at(2 * v + is_odd)} * from;
+          S left = f + around.drawn({on_left - from, on_right - from, now.below.at[v] - from,
+                                     now.above.at[v] - from, before.at[v] - from,
+                                     now.behind.at[v] - from});
+          if constexpr (reacts) left -= mass * from;
           S const over = overdoes ? level.over : S{1};
-          result.at[v] = does == Does::keep_residual ? left
+          result.at[v] = does == Does::keep_residual ? (is_halved ? smaller / 2 : smaller) * left
                          : diagonal == 0             ? S{0}
                                                      : from + over * over_diagonal(left, diagonal);
         }
@@ -193,9 +238,11 @@ __global__ void __launch_bounds__(threads_of_columns, Strips::blocks)
 
 template <Does does, bool reacts, class S>
 auto kernel_for(Level<S> const& level) {
-  return level.field != nullptr ? stored_kernel<does, true, reacts, FieldStrips<S>, S>
-         : level.count[2] > 1   ? stored_kernel<does, true, reacts, FaceStrips<true, S>, S>
-                                : stored_kernel<does, false, reacts, FaceStrips<false, S>, S>;
+  if (level.field != nullptr)
+    return level.has_free ? stored_kernel<does, true, reacts, FieldStrips<true, S>, S>
+                          : stored_kernel<does, true, reacts, FieldStrips<false, S>, S>;
+  return level.count[2] > 1 ? stored_kernel<does, true, reacts, FaceStrips<true, S>, S>
+                            : stored_kernel<does, false, reacts, FaceStrips<false, S>, S>;
 }
 
 /// The passes of a visit, one forth and the next one back: it begins with what the one before has left in

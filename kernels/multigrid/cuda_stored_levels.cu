@@ -24,7 +24,7 @@ namespace {
 template <class S>
 struct TakenOfPlane {
   S centre[3], sides[3][2];
-  Weight before[3], behind[3], of_before, of_behind;  // of points, and of rows
+  LoadedWeight before[3], behind[3], of_before, of_behind;  // of points, and of rows
 
   __device__ S sum() const {
     S line[3];
@@ -72,8 +72,8 @@ class Centre {
 
 /// Of points that are there, or where some are not of those alone.
 template <Kept which>
-__device__ Weight weight_if(bool counts, Weight const* source) {
-  return which == Kept::every_second || counts ? load_weight(source) : Weight{};
+__device__ LoadedWeight weight_if(bool counts, Weight const* source) {
+  return which == Kept::every_second || counts ? load_weight(source) : LoadedWeight{};
 }
 
 /// From values of the first colour, or of both. All that two planes give is asked for before the first of
@@ -199,7 +199,7 @@ struct Group {
 template <class S>
 struct FineQuad {
   S u[2][2];
-  Weight of_x[2], of_y, of_z[2];
+  LoadedWeight of_x[2], of_y, of_z[2];
   S coming[2];  ///< what comes to be known of the coarse level, of both its rows
   bool moves, comes_left, comes_right, is_kept, ends;
 };

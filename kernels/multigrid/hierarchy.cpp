@@ -91,6 +91,10 @@ void Hierarchy<S>::lay_out(Levels const& plan, Shares const* shares, int rank) {
       level.count[i] = axes[i].unknowns();
       level.periodic[i] = axes[i].periodic;
       level.seam[i] = axes[i].periodic && level.count[i] > 1 && level.count[i] % 2 == 1;
+      for (std::size_t side = 0; side < 2; ++side) {
+        level.is_free[i][side] = !axes[i].periodic && !axes[i].given[side];
+        level.has_free = level.has_free || level.is_free[i][side];
+      }
     }
     Axis const& row = axes[0];
     level.alike = (row.periodic || (row.given[0] && row.given[1])) && level.count[0] > 2 &&
@@ -111,7 +115,11 @@ void Hierarchy<S>::lay_out(Levels const& plan, Shares const* shares, int rank) {
     if (shares != nullptr && shares->is_cut(l)) {
       slowest_ = shares->axis;
       gathering_.emplace_back();
-      level.count[slowest_] = shares->window(l, rank).count();
+      auto const window = shares->window(l, rank);
+      auto& is_free = level.is_free[slowest_];
+      is_free[0] = is_free[0] && window.first == 0;
+      is_free[1] = is_free[1] && window.end == level.count[slowest_];
+      level.count[slowest_] = window.count();
       level.periodic[slowest_] = false;
     }
     level.colour = std::int64_t{level.half} * level.count[1] * level.count[2];
@@ -256,8 +264,7 @@ bool goes_by_field(poisson::Equation<T> const& equation, Levels const& plan) {
   for (std::size_t i = 0; i < 3; ++i) {
     points *= plan.axes[0][i].unknowns();
     if (equation.grid.spacing[0] > most * equation.grid.spacing[i]) return false;
-    for (SideKind const side : equation.sides[i])
-      if (side != SideKind::dirichlet && side != SideKind::periodic) return false;
+    if (plan.axes[0][i].unknowns() < 2) return false;  // nothing is inside of a side
   }
   return points > most_small_stored;
 }

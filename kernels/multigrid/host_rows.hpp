@@ -30,7 +30,7 @@ struct ColourRow {
   /// Of the others.
   Coefficient const *field, *face[3][2], *mass;
   std::int64_t stride[3];
-  S of_axis[3];
+  S of_axis[3][2];
 };
 
 /// The equation of point x: as `row_of` has it.
@@ -47,8 +47,8 @@ struct PointRow {
         diagonal += axis == 0 ? row.sum[2 * x] : row.sum_across[axis];
       } else if constexpr (form == RowForm::field) {
         Coefficient const* const a = row.field + 2 * x;
-        lower[axis] = row.of_axis[axis] * (S{float{*a}} + S{float{a[-row.stride[axis]]}});
-        upper[axis] = row.of_axis[axis] * (S{float{*a}} + S{float{a[row.stride[axis]]}});
+        lower[axis] = row.of_axis[axis][0] * (S{float{*a}} + S{float{a[-row.stride[axis]]}});
+        upper[axis] = row.of_axis[axis][1] * (S{float{*a}} + S{float{a[row.stride[axis]]}});
         diagonal += lower[axis] + upper[axis];
       } else {
         lower[axis] = S{float{row.face[axis][0][2 * x]}};
@@ -193,7 +193,8 @@ class ColourRows {
     if (level_.field != nullptr) row.field = level_.field + level_.field_place(at[0], at[1], at[2]);
     for (int axis = 0; axis < 3; ++axis) {
       row.stride[axis] = level_.field_stride(axis);
-      row.of_axis[axis] = level_.of_axis[axis];
+      for (int side = 0; side < 2; ++side)
+        row.of_axis[axis][side] = face_of_field(level_, axis, side, at);
       Coefficient const* const face = level_.face[axis];
       std::int64_t const place = level_.face_place(axis, at[0], at[1], at[2]);
       for (int side = 0; side < 2; ++side)

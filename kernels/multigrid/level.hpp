@@ -62,7 +62,7 @@ struct TransferView {
 /// row by row, so that relaxation of a colour reads and writes whole lines of memory. What is stored
 /// of the equations lies point by point, in rows of `line` places, of which those behind the last face
 /// hold 0. In the place of faces a level may have a itself, of a third of their size, where each face is a
-/// number of its axis times the sum of a on both sides.
+/// number of its axis times the sum of a on both sides, halved for each side without flux that it lies on.
 template <class S>
 struct Level {
   int number;  ///< of the levels, the finest has 0
@@ -72,6 +72,8 @@ struct Level {
   bool doubles;         ///< so, and of that axis every second unknown is kept, from the second on
   bool doubles_across;  ///< the same of the second axis of three
   bool seam[3];         ///< periodic with an odd number of points: ends are of the same colour
+  /// Whether the axis ends at a side without flux, of a window where the grid does; whether any axis of the grid does.
+  bool is_free[3][2], has_free;
   bool by_columns;      ///< whether a GPU goes by columns of points, of a window as of the whole
   int half;             ///< places of a colour in a row, some of which may be no points' and hold 0
   std::int64_t colour;  ///< values of a colour
@@ -123,6 +125,11 @@ struct Level {
   }
   GRIDSTRIDE_HOST_DEVICE std::int64_t field_stride(int axis) const {
     return axis == 0 ? 1 : axis == 1 ? line : std::int64_t{line} * (count[1] + 2);
+  }
+  /// How many times the cell of a point is halved along an axis.
+  GRIDSTRIDE_HOST_DEVICE int halvings(int axis, int at) const {
+    return (is_free[axis][0] && at == 0 ? 1 : 0) +
+           (is_free[axis][1] && at == count[axis] - 1 ? 1 : 0);
   }
   static constexpr int before_field = 8;
   std::int64_t field_size() const { return field_place(0, -1, count[2] + 1); }
@@ -199,14 +206,29 @@ struct Row {
   S lower[3], upper[3], diagonal;
 };
 
+/// What a face on a side of a point is of the sum of a there and beside it, where a level has a in the place of faces.
+/// Beyond a side without flux there is none; cells that lie on such a side are halved.
+template <class S>
+GRIDSTRIDE_HOST_DEVICE S face_of_field(Level<S> const& level, int axis, int side,
+                                       int const (&at)[3]) {
+  if (!level.has_free) return level.of_axis[axis];
+  int const end = side == 0 ? 0 : level.count[axis] - 1;
+  if (level.is_free[axis][side] && at[axis] == end) return 0;
+  S factor = level.of_axis[axis];
+  for (int other = 0; other < 3; ++other)
+    for (int times = other == axis ? 0 : level.halvings(other, at[other]); times > 0; --times)
+      factor /= 2;
+  return factor;
+}
+
 /// Of a level that has a in the place of faces, without the mass.
 template <class S>
 GRIDSTRIDE_HOST_DEVICE void take_field(Level<S> const& level, int const (&at)[3], Row<S>& row) {
   Coefficient const* const a = level.field + level.field_place(at[0], at[1], at[2]);
   for (int axis = 0; axis < 3; ++axis) {
     std::int64_t const stride = level.field_stride(axis);
-    row.lower[axis] = level.of_axis[axis] * (S{float{*a}} + S{float{a[-stride]}});
-    row.upper[axis] = level.of_axis[axis] * (S{float{*a}} + S{float{a[stride]}});
+    row.lower[axis] = face_of_field(level, axis, 0, at) * (S{float{*a}} + S{float{a[-stride]}});
+    row.upper[axis] = face_of_field(level, axis, 1, at) * (S{float{*a}} + S{float{a[stride]}});
   }
 }
 

@@ -97,6 +97,8 @@ Level<S> planes_of(Level<S> level, int axis, int first, int count) {
   for (S** const values : {&level.u, &level.f, &level.r}) *values += shift;
   if (first % 2 != 0) level.colour = -level.colour;
   level.periodic[axis] = level.periodic[axis] && count == level.count[axis];
+  level.is_free[axis][0] = level.is_free[axis][0] && first == 0;
+  level.is_free[axis][1] = level.is_free[axis][1] && first + count == level.count[axis];
   level.count[axis] = count;
   for (S const** const table : {&level.lower[axis], &level.upper[axis], &level.sum[axis]})
     *table += first;

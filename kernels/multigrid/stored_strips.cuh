@@ -91,6 +91,7 @@ struct FacesOfField {
 template <bool volume, class S>
 class FaceStrips {
  public:
+  static constexpr bool mirrors = false;
   static constexpr int width = vector_width<S>;
   /// Blocks that are to be at work together on a multiprocessor.
   static constexpr int blocks = volume && sizeof(S) == sizeof(float) ? 3 : 2;
@@ -142,10 +143,12 @@ class FaceStrips {
   float row_end_;
 };
 
-/// Of a level of a volume that has a in their place.
-template <class S>
+/// Of a level of a volume that has a in their place. Beyond a side without flux `mirrors` finds what is inside of it, and
+/// equations of points on such a side as many times as large as cells are halved there.
+template <bool mirrors_, class S>
 class FieldStrips {
  public:
+  static constexpr bool mirrors = mirrors_;
   static constexpr int width = vector_width<S>;
   static constexpr int blocks = sizeof(S) == sizeof(float) ? 3 : 2;
 

@@ -7,9 +7,19 @@
 /// What goes between large levels whose equations are stored. For the family's own files only.
 namespace gridstride::multigrid {
 
+/// A `Weight` as it is loaded: of two numbers each would be waited for to be told from the other.
+struct LoadedWeight {
+  unsigned bits = 0;
+  /// On side 0 or 1.
+  __device__ float of(int side) const {
+    unsigned const steps = side == 0 ? bits & 0xffffu : bits >> 16;
+    return __uint_as_float(0x43800000u | steps) - 256.0f;
+  }
+};
 /// Of what the kernel does not write.
-__device__ inline Weight load_weight(Weight const* source) {
-  return __builtin_bit_cast(Weight, __ldg(reinterpret_cast<unsigned const*>(source)));
+__device__ inline LoadedWeight load_weight(Weight const* source) {
+  static_assert(sizeof(Weight) == sizeof(LoadedWeight));
+  return {__ldg(reinterpret_cast<unsigned const*>(source))};
 }
 
 /// Which coarse points a fine one lies between along an axis, or -1; where it is kept that is the
