@@ -34,7 +34,8 @@ namespace gridstride::advect {
 ///
 /// All arrays are in the stream's device memory, `grid.size()` values each, x fastest. `out` may be
 /// `base` but not `in`. Beyond an open side a line goes on as a polynomial through its last points
-/// (of degree 0, 1 and 4 for the three schemes). A point on an open side where the flow comes in
+/// (of degree 0, 1 and 4 for the three schemes; of weno5 beside fields of velocity as far as these
+/// are smooth, `careful_value`). A point on an open side where the flow comes in
 /// has the side's value afterwards: that of its face's array (`grid.face_size(axis)` values, the
 /// remaining axes in their order), or zero. Where several such sides meet, the first axis counts.
 ///

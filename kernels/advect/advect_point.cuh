@@ -123,6 +123,30 @@ GRIDSTRIDE_HOST_DEVICE inline T line_value(AdvectionArguments<T> const& a, int a
   return value;
 }
 
+/// The same beside velocities that are fields. Of numbers that are rough at a side, beside which one
+/// jumps or is noise, that polynomial swings by a hundred times what they vary by, and what it makes
+/// of fluxes grows without end: there the value on the side goes on instead. How rough they are says
+/// their highest difference over what they vary by, 4δ/V, of which the fourth power counts: where
+/// they are smooth it is of order h^12, beside an extremum h^8.
+template <int degree, class T, class Read>
+GRIDSTRIDE_HOST_DEVICE inline T careful_value(AdvectionArguments<T> const& a, int axis, long long i,
+                                              Read const& read) {
+  long long const n = a.points[axis];
+  T const value = line_value<degree>(a, axis, i, read);
+  if (degree < 2 || (i >= 0 && i < n) || a.periodic[axis]) return value;
+  int const d = n - 1 < degree ? static_cast<int>(n - 1) : degree;
+  T const on_side = read(i < 0 ? 0 : n - 1);
+  T highest = 0, varied = 0;
+  for (int k = 0, weight = 1; k <= d; weight = -weight * (d - k) / (k + 1), ++k) {
+    T const apart = read(i < 0 ? k : n - 1 - k) - on_side;
+    highest += static_cast<T>(weight) * apart;
+    varied = magnitude(apart) > varied ? magnitude(apart) : varied;
+  }
+  if (!(varied > 0)) return on_side;
+  T const rough = 4 * (magnitude(highest) / varied), square = rough * rough;
+  return on_side + (value - on_side) / multiply_add(square, square, T(1));
+}
+
 /// The window at a point of values that `read(point)` knows, ghosts included.
 template <Scheme scheme, bool variable, class T, class Read>
 GRIDSTRIDE_HOST_DEVICE inline Window<reach_of<scheme>, T> window_at(AdvectionArguments<T> const& a,
@@ -131,13 +155,17 @@ GRIDSTRIDE_HOST_DEVICE inline Window<reach_of<scheme>, T> window_at(AdvectionArg
   constexpr int reach = reach_of<scheme>, degree = ghost_degree_of<scheme>;
   Window<reach, T> window;
   window.c[0] = a.weight[axis];
+  auto const u = [&](long long j) { return read(point.on_line(axis, j)); };
   for (int i = -reach; i <= reach; ++i) {
-    window.u[i + reach] = line_value<degree>(
-        a, axis, point.at[axis] + i, [&](long long j) { return read(point.on_line(axis, j)); });
-    if constexpr (variable)
-      window.c[i + reach] = line_value<degree>(a, axis, point.at[axis] + i, [&](long long j) {
+    long long const at = point.at[axis] + i;
+    if constexpr (!variable) {
+      window.u[i + reach] = line_value<degree>(a, axis, at, u);
+    } else {
+      window.u[i + reach] = careful_value<degree>(a, axis, at, u);
+      window.c[i + reach] = careful_value<degree>(a, axis, at, [&](long long j) {
         return courant<true>(a, axis, point.on_line(axis, j).offset(a));
       });
+    }
   }
   return window;
 }

@@ -158,11 +158,11 @@ class PieceSteps {
   }
   /// u, and the Courant number, at place n of the line along an axis through a point.
   T value(int axis, Point const& point, long long n) const {
-    return line_value<degree>(
-        a_, axis, n, [&](long long m) { return a_.in[point.on_line(axis, m).offset(a_)]; });
+    auto const u = [&](long long m) { return a_.in[point.on_line(axis, m).offset(a_)]; };
+    return variable ? careful_value<degree>(a_, axis, n, u) : line_value<degree>(a_, axis, n, u);
   }
   T speed(int axis, Point const& point, long long n) const {
-    return line_value<degree>(a_, axis, n, [&](long long m) {
+    return careful_value<degree>(a_, axis, n, [&](long long m) {
       return courant<variable>(a_, axis, point.on_line(axis, m).offset(a_));
     });
   }

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -130,6 +131,36 @@ TEST(AdvectionStep, OfAutoKeepsEdgesFromFollowingRoundings) {
       EXPECT_LE(block[i], 1 + 1e-9) << velocity << ' ' << i;
     }
   }
+}
+
+/// The largest |u| at the end of a run between open sides, through which 1 comes in and flows out.
+double largest_between_open_sides(std::string const& grid, std::string const& velocity,
+                                  std::string const& end) {
+  auto const config = test::config_of(fmt::format(
+      "simulation: advection\ngrid: {{points: {}}}\ninitial: {{u: 1}}\n"
+      "boundary: {{x: {{dirichlet: 1}}{}}}\n"
+      "parameters: {{velocity: {{{}}}}}\ntime: {{end: {}}}\n",
+      grid, grid.find(',') == std::string::npos ? "" : ", y: {dirichlet: 1}", velocity, end));
+  Stream stream(Device::open(Backend::cpu));
+  auto const simulation = make(config, stream);
+  simulation->advance(std::int64_t{1} << 40, config.time.end);
+  auto const host = test::to_host(simulation->fields()[0], stream);
+  double largest = 0;
+  for (std::int64_t i = 0; i < config.grid.size(); ++i)
+    largest = std::max(largest, std::abs(value_at(host, i)));
+  return largest;
+}
+
+/// Along a line u tends to 1/v, times the v of the side where it comes in. Velocities went on beyond
+/// a side as polynomials through five points, and u grew to 10^96 beside the former two, and to 2000
+/// in the plane.
+TEST(AdvectionSides, TakeVelocitiesThatAreRough) {
+  EXPECT_NEAR(largest_between_open_sides("[51]", "x: 'if(x > 0.985, 0.5, 1)'", "4"), 2, 0.1);
+  EXPECT_NEAR(largest_between_open_sides("[51]", "x: 'if(x < 0.015, -0.5, -1)'", "4"), 2, 0.1);
+  EXPECT_LT(largest_between_open_sides(
+                "[33, 33]",
+                "x: '1 + 0.1*sin(1e4*(x + 2*y)^2)', y: '0.7 + 0.1*cos(1e4*(3*x - y)^2)'", "0.5"),
+            1.6);
 }
 
 /// What `check` tells of the step.
