@@ -355,6 +355,35 @@ std::pair<convolve::Taps, std::int64_t> unit_taps(FilterOptions const& filter, I
   }
 }
 
+double least_normal(Precision precision) {
+  return precision == Precision::float64 ? std::numeric_limits<double>::min()
+                                         : double{std::numeric_limits<float>::min()};
+}
+
+double largest_magnitude(std::span<double const> values) {
+  double largest = 0;
+  for (double const value : values) largest = std::max(largest, std::abs(value));
+  return largest;
+}
+
+/// Whether taps over a scale, in a precision that takes what is subnormal for zero, are others by
+/// more than roundings. Tails that vanish beside the rest are none.
+bool lose_digits(std::span<double const> taps, std::span<double const> over_scale, double scale,
+                 Precision precision) {
+  bool const single = precision == Precision::float32;
+  double const rounding = single ? double{std::numeric_limits<float>::epsilon()}
+                                 : std::numeric_limits<double>::epsilon();
+  double lost = 0, all = 0;
+  for (std::size_t k = 0; k < taps.size(); ++k) {
+    double const kept = std::abs(over_scale[k]) < least_normal(precision)
+                            ? 0
+                            : (single ? double{static_cast<float>(over_scale[k])} : over_scale[k]);
+    lost += kept == 0 ? std::abs(taps[k]) : std::abs(kept * scale - taps[k]);
+    all += std::abs(taps[k]);
+  }
+  return lost > 4 * rounding * all;
+}
+
 }  // namespace
 
 std::vector<Pass> passes_of(std::span<FilterOptions const> filters, Inputs const& inputs) {
@@ -368,17 +397,26 @@ std::vector<Pass> passes_of(std::span<FilterOptions const> filters, Inputs const
 convolve::Taps taps_of(config::RunConfig const& run, Inputs const& inputs, Pass const& pass,
                        double spacing, config::Location const& place) {
   auto [taps, order] = unit_taps(*pass.options, inputs, pass.taps);
+  auto const of_unit = taps.values;
   double const scale = std::pow(spacing, static_cast<double>(order));
+  auto const& source = pass.options->source;
+  auto const refuse = [&](std::string const& why) {
+    throw ConfigError({run.problem(source.file.empty() ? place : source.location, why)});
+  };
+  auto const axis = axis_names[static_cast<std::size_t>(pass.axis)];
   for (std::size_t k = 0; k < taps.values.size(); ++k) {
     taps.values[k] /= scale;
-    if (is_finite(taps.values[k], run.precision)) continue;
-    auto const& source = pass.options->source;
-    throw ConfigError({run.problem(
-        source.file.empty() ? place : source.location,
-        fmt::format("tap {} of the filter along {} is {} in {} (taps have to be finite)", k,
-                    axis_names[static_cast<std::size_t>(pass.axis)], taps.values[k],
-                    name_of(run.precision)))});
+    if (!is_finite(taps.values[k], run.precision))
+      refuse(fmt::format("tap {} of the filter along {} is {} in {} (taps have to be finite)", k,
+                         axis, taps.values[k], name_of(run.precision)));
   }
+  double const least = least_normal(run.precision);
+  if (lose_digits(of_unit, taps.values, scale, run.precision))
+    refuse(
+        fmt::format("the taps of the filter along {} are no larger than {:g} ({} has all digits "
+                    "from {:.2g} on; {}another unit of length helps)",
+                    axis, largest_magnitude(taps.values), name_of(run.precision), least,
+                    run.precision == Precision::float32 ? "float64 or " : ""));
   return taps;
 }
 

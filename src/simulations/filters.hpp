@@ -64,7 +64,8 @@ struct Pass {
 std::vector<Pass> passes_of(std::span<FilterOptions const> filters, Inputs const& inputs);
 
 /// The taps of a pass for a spacing of the points; a derivative is one by the coordinate. Throws
-/// `ConfigError` where a tap is not finite in the run's precision: at its file, else at `place`.
+/// `ConfigError` where a tap is not finite in the run's precision, or where they are too small to have
+/// all digits in it: at its file, else at `place`.
 convolve::Taps taps_of(config::RunConfig const& run, Inputs const& inputs, Pass const& pass,
                        double spacing, config::Location const& place);
 

@@ -105,6 +105,26 @@ class Convolution(support.Case):
             self.assertRegex(err, message)
             self.assertFalse((self.directory / "outputs").exists())
 
+    def test_taps_that_vanish(self):
+        # Taps of 1e-60 were 0 in float32, and so was the derivative, 2e-30.
+        second = {"simulation": "convolution", "device": "cpu", "precision": "float32", "grid": {"points": 11, "upper": 1e31},
+                  "parameters": {"signal": "x^2*1e-30", "filters": {"derivative": {"order": 2}}}}
+        for change, message in (
+                ({}, r"parameters\.filters: the taps of the filter along x are no larger than 2e-60 \(float32 has all "
+                     r"digits from 1\.2e-38 on; float64 or another unit of length helps\)"),
+                ({"precision": "float64", "grid": {"points": 11, "upper": 1e201}, "parameters": {
+                    "signal": 1, "filters": {"derivative": {"order": 2}}}}, r"no larger than 0 \(float64 has all digits"),
+                ({"parameters": {"signal": "x", "filters": {"taps": {"values": [1e-40]}}}}, r"no larger than 1e-40 ")):
+            with self.subTest(change=change):
+                _, err = self.call("run", self.write("case.yaml", {**second, **change}), code=BAD_INPUT)
+                self.assertRegex(err, message)
+        self.call("run", self.write("case.yaml", {**second, "precision": "float64"}), "--quiet")
+        with h5py.File(self.directory / "outputs/case/case.h5") as file:
+            numpy.testing.assert_allclose(file["VTKHDF/PointData/u"][0, 1:-1], 2e-30, rtol=1e-12)
+        # Tails of a Gaussian may vanish.
+        parameters = self.parameters(gaussian={"sigma": 1, "truncate": 20})
+        self.call("run", self.write("case.yaml", config(precision="float32", parameters=parameters)), "--quiet")
+
     def test_too_large_for_the_memory(self):
         self.refuse(r"grid\.points: convolution: u needs \d x ",
                     grid={"points": [200000, 100000]},
