@@ -108,6 +108,12 @@ StepChoice::Choice StepChoice::next(double time) const {
   if (run_.time.step) return {given(time, present), present.step};
   // What the fields turn into in a step may have another limit by far.
   double const step = longest(present);
+  if (!(time + step > time))
+    throw NumericalError(
+        fmt::format("at t = {} s: no step that is stable moves time on: {:.3g} s is the longest "
+                    "({}); fields may have left what the equations are for, as a depth below 0 "
+                    "inside or beyond a side",
+                    time, step, describe(present)));
   return {kept(step_ > 0 ? std::min(step, most_rise * step_) : step), present.step};
 }
 

@@ -4,9 +4,11 @@
 #include <cmath>
 #include <functional>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "core/error.hpp"
 #include "simulations/pde_early_pass.hpp"
 #include "simulations/pde_step_choice.hpp"
 #include "support/memory_checkpoint.hpp"
@@ -53,6 +55,31 @@ TEST(PdeStepChoice, LimitsAreFoundMoreAndMoreSeldom) {
       {.state = true}, [](auto const&, double) { return 1 / 0.9; }, 250);
   EXPECT_EQ(counts(legs), (std::vector<std::int64_t>{1, 1, 2, 4, 8, 16, 32, 64, 64, 58}));
   for (auto const& [steps, step] : legs) EXPECT_EQ(step, 1);
+}
+
+TEST(PdeStepChoice, TellsWhatTheLimitIsWhereTimeWouldStop) {
+  try {
+    legs_of(
+        {.state = true}, [](auto const&, double now) { return now < 2 ? 0.25 : 1e-18; }, 100);
+    FAIL() << "time goes on";
+  } catch (NumericalError const& error) {
+    EXPECT_NE(std::string(error.what())
+                  .find(" s: no step that is stable moves time on: 9e-19 s is "
+                        "the longest (rk4, with rates of up to 2e+18 1/s); "),
+              std::string::npos)
+        << error.what();
+  }
+}
+
+/// A bore runs out through sides without a slope. A straight line through one ends below 0.
+TEST(PdeStepChoice, BoresLeaveWhereNothingHasASlope) {
+  std::string const bore =
+      "simulation: pde\ngrid: {points: 65}\nfields: {q: vector}\nspace: {convection: upwind}\n"
+      "equations: {h: -div(q), q: \"-div(outer(q, q)/h + 4.9*h^2*identity)\"}\n"
+      "initial: {h: \"if(abs(x - 0.6) < 0.2, 4, 1)\", q: [0]}\ntime: {scheme: ssprk3, end: 1}\n";
+  auto const left = run_pde(bore + "boundary: {h: {x: {neumann: 0}}, q: {x: {neumann: {x: 0}}}}\n");
+  for (double const depth : left.fields[0]) EXPECT_NEAR(depth, 0.9, 0.1);
+  EXPECT_THROW(run_pde(bore + "boundary: {x: outflow}\n"), NumericalError);
 }
 
 /// A limit that falls by 1 % in a time of 1, and by 20 % at once.
