@@ -84,22 +84,6 @@ __device__ T dot3_at(T const* a, T const* b, std::int64_t i) {
   return dot(reinterpret_cast<Triple<T> const*>(a)[i], reinterpret_cast<Triple<T> const*>(b)[i]);
 }
 
-/// The length of a vector, with the roundings of the host.
-template <class T>
-__device__ T length_of(T const* vector, std::int64_t components) {
-  T largest = 0, total = 0;
-  for (std::int64_t k = 0; k < components; ++k) {
-    T const size = abs(vector[k]);
-    if (size > largest) largest = size;
-  }
-  bool const scales = largest > 0 && isfinite(largest);
-  for (std::int64_t k = 0; k < components; ++k) {
-    T const scaled = scales ? vector[k] / largest : abs(vector[k]);
-    total = sum(total, scales ? product(scaled, scaled) : scaled);
-  }
-  return scales ? product(largest, sqrt(total)) : total;
-}
-
 /// Calls `launch` with the body of one of `add`, `axpy`, `scale` and `fill`.
 template <class T, class Launch>
 void with_body(Arguments<T> const& a, Launch const& launch) {

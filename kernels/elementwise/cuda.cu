@@ -30,6 +30,7 @@
 #include "kernels/elementwise/bodies.cuh"
 #include "kernels/elementwise/rows.hpp"
 #include "kernels/support/launch.cuh"
+#include "kernels/support/length.hpp"
 
 namespace gridstride::elementwise {
 
@@ -171,7 +172,8 @@ template <class T>
 __global__ void magnitude_kernel(T const* x, std::int64_t components, T* output,
                                  std::int64_t size) {
   std::int64_t const i = thread_index();
-  if (i < size) output[i] = length_of(x + i * components, components);
+  T const* const vector = x + i * components;
+  if (i < size) output[i] = length_of<T>([=](std::int64_t k) { return vector[k]; }, components);
 }
 
 }  // namespace

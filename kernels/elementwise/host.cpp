@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "kernels/elementwise/rows.hpp"
+#include "kernels/support/length.hpp"
 #include "kernels/support/parallel_for.hpp"
 
 namespace gridstride::elementwise {
@@ -16,15 +17,8 @@ namespace gridstride::elementwise {
 namespace {
 
 template <class T>
-T length_of(T const* vector, std::int64_t components) {
-  T largest = 0, sum = 0;
-  for (std::int64_t k = 0; k < components; ++k) largest = std::max(largest, std::abs(vector[k]));
-  bool const scales = largest > 0 && std::isfinite(largest);
-  for (std::int64_t k = 0; k < components; ++k) {
-    T const scaled = scales ? vector[k] / largest : std::abs(vector[k]);
-    sum += scales ? scaled * scaled : scaled;
-  }
-  return scales ? largest * std::sqrt(sum) : sum;
+T length_at(T const* vector, std::int64_t components) {
+  return length_of<T>([=](std::int64_t k) { return vector[k]; }, components);
 }
 
 }  // namespace
@@ -62,7 +56,7 @@ void host_reference(Stream&, Arguments<T> const& a) {
         a.output[i] = a.x[i * x_stride];
         break;
       case Operation::magnitude:
-        a.output[i] = length_of(a.x + i * x_stride, x_stride);
+        a.output[i] = length_at(a.x + i * x_stride, x_stride);
         break;
     }
 }
@@ -145,7 +139,7 @@ void host_threads(Stream&, Arguments<T> const& a) {
     case Operation::magnitude:
       return for_pieces(a.size, [=](std::int64_t first, std::int64_t last) {
         for (std::int64_t i = first; i < last; ++i)
-          output[i] = length_of(x + i * components, components);
+          output[i] = length_at(x + i * components, components);
       });
   }
 }

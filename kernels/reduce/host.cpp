@@ -9,11 +9,13 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <stdexcept>
 #include <type_traits>
 #include <vector>
 
 #include "kernels/reduce/lanes.hpp"
 #include "kernels/reduce/rows.hpp"
+#include "kernels/support/arguments.hpp"
 #include "kernels/support/parallel_for.hpp"
 
 namespace gridstride::reduce {
@@ -56,6 +58,72 @@ void block_moments(std::span<T const> values, std::int64_t first, std::span<Mome
                      std::min(begin + host_block, size), first);
 }
 
+namespace {
+
+template <class T>
+void host_blocks(std::span<T const> values, std::int64_t first, std::span<Moments<T>> blocks) {
+  parallel_for(std::ssize(blocks), host_block, [&](std::int64_t n) {
+    auto const block = static_cast<std::size_t>(n), begin = block * host_block;
+    auto const some =
+        values.subspan(begin, std::min<std::size_t>(host_block, values.size() - begin));
+    block_moments(some, first + n * host_block, blocks.subspan(block, 1));
+  });
+}
+
+/// Each block of lengths after it has been made.
+template <class T>
+void host_blocks(Lengths<T> const& lengths, std::int64_t size, std::int64_t first,
+                 std::span<Moments<T>> blocks) {
+  parallel_for(std::ssize(blocks), host_block, [&](std::int64_t n) {
+    std::int64_t const begin = n * host_block;
+    std::vector<T> some(static_cast<std::size_t>(std::min(host_block, size - begin)));
+    for (std::size_t i = 0; i < some.size(); ++i)
+      some[i] = lengths[begin + static_cast<std::int64_t>(i)];
+    block_moments<T>(some, first + begin, blocks.subspan(static_cast<std::size_t>(n), 1));
+  });
+}
+
+template <class T>
+void require_blocks(std::span<T const> values, std::int64_t first, std::span<Moments<T>> blocks) {
+  require_size("reduce::block_moments", named("blocks", blocks),
+               (values.size() + host_block - 1) / host_block);
+  if (first % host_block != 0)
+    throw std::invalid_argument("reduce::block_moments: values that begin within a block");
+}
+
+}  // namespace
+
+template <class T>
+void block_moments([[maybe_unused]] Stream& stream, std::span<T const> values, std::int64_t first,
+                   std::span<Moments<T>> blocks) {
+  require_blocks(values, first, blocks);
+#ifdef GRIDSTRIDE_WITH_CUDA
+  if (stream.backend() == Backend::cuda)
+    return cuda_block_moments(stream, values.data(), std::ssize(values), first, blocks.data());
+#endif
+  host_blocks(values, first, blocks);
+}
+
+template <class T>
+void block_moments([[maybe_unused]] Stream& stream, std::span<std::span<T const> const> components,
+                   std::int64_t first, std::span<Moments<T>> blocks) {
+  if (components.empty() || std::ssize(components) > Lengths<T>::most_components)
+    throw std::invalid_argument("reduce::block_moments: vectors of no components, or of too many");
+  require_blocks(components.front(), first, blocks);
+  Lengths<T> lengths{{}, static_cast<int>(components.size())};
+  for (std::size_t c = 0; c < components.size(); ++c) {
+    require_same_size("reduce::block_moments", named("components", components.front()),
+                      named("components", components[c]));
+    lengths.components[c] = components[c].data();
+  }
+  std::int64_t const size = std::ssize(components.front());
+#ifdef GRIDSTRIDE_WITH_CUDA
+  if (stream.backend() == Backend::cuda)
+    return cuda_block_moments(stream, lengths, size, first, blocks.data());
+#endif
+  host_blocks(lengths, size, first, blocks);
+}
+
 template <class T>
 Moments<T> combined_moments(std::span<Moments<T> const> blocks) {
   using Op = MomentsOperation<T>;
@@ -89,9 +157,12 @@ GRIDSTRIDE_INSTANTIATE(std::int64_t)
 GRIDSTRIDE_INSTANTIATE(float)
 GRIDSTRIDE_INSTANTIATE(double)
 
-#define GRIDSTRIDE_INSTANTIATE_PARTS(T)                                                 \
-  template void block_moments(std::span<T const>, std::int64_t, std::span<Moments<T>>); \
-  template Moments<T> combined_moments(std::span<Moments<T> const>);                    \
+#define GRIDSTRIDE_INSTANTIATE_PARTS(T)                                                          \
+  template void block_moments(std::span<T const>, std::int64_t, std::span<Moments<T>>);          \
+  template void block_moments(Stream&, std::span<T const>, std::int64_t, std::span<Moments<T>>); \
+  template void block_moments(Stream&, std::span<std::span<T const> const>, std::int64_t,        \
+                              std::span<Moments<T>>);                                            \
+  template Moments<T> combined_moments(std::span<Moments<T> const>);                             \
   template std::int64_t first_non_finite_on_host(std::span<T const>);
 GRIDSTRIDE_INSTANTIATE_PARTS(float)
 GRIDSTRIDE_INSTANTIATE_PARTS(double)

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "kernels/reduce/pieces.hpp"
 #include "kernels/reduce/running_operations.hpp"
 #include "kernels/support/vector_widths.hpp"
 
@@ -23,8 +24,6 @@ Element<Op> second(Element<Op> const* y, std::int64_t i) {
   else
     return 0;
 }
-
-constexpr int lanes = 32;
 
 /// The elements from `first` to `last` in `lanes` accumulators, which are then combined as a tree.
 /// The operation has x[0] as the element of index `offset`.
@@ -56,10 +55,9 @@ Value<Op> reduce_block(Op operation, Element<Op> const* x, Element<Op> const* y,
 template <class T>
 Moments<T> reduce_block(MomentsOperation<T>, T const* x, T const*, std::int64_t first,
                         std::int64_t last, std::int64_t offset = 0) {
-  constexpr std::int64_t piece = 8192;
   auto result = MomentsOperation<T>::identity();
-  for (std::int64_t begin = first; begin < last; begin += piece) {
-    std::int64_t const end = std::min(begin + piece, last);
+  for (std::int64_t begin = first; begin < last; begin += piece_elements) {
+    std::int64_t const end = std::min(begin + piece_elements, last);
     Moments<T> part{reduce_lanes(MinimumOperation<T>{}, x, x, begin, end),
                     reduce_lanes(MaximumOperation<T>{}, x, x, begin, end),
                     reduce_lanes(SumOperation<T>{}, x, x, begin, end),
@@ -84,10 +82,9 @@ FieldNumbers reduce_block(FieldOperation<T> operation, T const* x, T const*, std
     return result;
   }
   if (!operation.is_even()) return reduce_lanes(operation, x, x, first, last, offset);
-  constexpr std::int64_t piece = 8192;
   auto result = FieldOperation<T>::identity();
-  for (std::int64_t begin = first; begin < last; begin += piece) {
-    std::int64_t const end = std::min(begin + piece, last);
+  for (std::int64_t begin = first; begin < last; begin += piece_elements) {
+    std::int64_t const end = std::min(begin + piece_elements, last);
     FieldOperation<T>::combine(result, {reduce_lanes(MinimumOperation<T>{}, x, x, begin, end),
                                         reduce_lanes(MaximumOperation<T>{}, x, x, begin, end), 0,
                                         reduce_lanes(SumOperation<T>{}, x, x, begin, end)});

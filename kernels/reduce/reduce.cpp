@@ -42,6 +42,10 @@ std::span<Variant<Function<T>> const> variants() {
        "the same on group objects: a tile of 32 threads, then one as wide as there are warps"},
       {"vectorized", Backend::cuda, GRIDSTRIDE_CUDA_ROW(cuda_vectorized<T>),
        "16-byte loads, several in flight per thread; the last block to finish combines all"},
+      {"blocks", Backend::cuda, GRIDSTRIDE_CUDA_ROW(cuda_blocks<T>),
+       "the order of the host's threads, with its bits: of parts and of any GPU; moments at the "
+       "speed of "
+       "memory"},
       {"cub", Backend::cuda, GRIDSTRIDE_CUDA_ROW(cuda_cub<T>),
        "NVIDIA's cub::DeviceReduce; not moments; a sum of float32 is accumulated in float32"},
   };
@@ -50,6 +54,11 @@ std::span<Variant<Function<T>> const> variants() {
 
 std::string_view default_variant(Backend backend) {
   return backend == Backend::cpu ? "threads" : "vectorized";
+}
+
+std::string_view variant_of_blocks(std::string_view wanted, Backend backend) {
+  if (wanted != "auto") return wanted;
+  return backend == Backend::cpu ? "threads" : "blocks";
 }
 
 void refuse(std::string_view row, Operation operation) {

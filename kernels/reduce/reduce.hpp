@@ -80,14 +80,27 @@ template <class T>
 void moments(Stream& stream, std::span<T const> input, std::span<Moments<T>> result,
              std::string_view variant = "auto");
 
-/// Moments of an array on the host that is not there as a whole, with the bits of `threads`: those of its
-/// blocks of so many values, of which the last one may be shorter, and of them together. Indices are
-/// those in the whole, of which `values` begin at `first`, a multiple of `host_block`.
+/// Moments of an array that is not there as a whole, with the bits of the row that `variant_of_blocks` has: those of its
+/// blocks of so many values, of which the last one may be shorter, and on the host of them together. Indices
+/// are those in the whole, of which the values begin at `first`, a multiple of `host_block`. On a stream it
+/// is queued, with blocks in its device's memory. Throws `std::invalid_argument` for another number of blocks than
+/// there are.
 inline constexpr std::int64_t host_block = 1 << 16;
 template <class T>
 void block_moments(std::span<T const> values, std::int64_t first, std::span<Moments<T>> blocks);
 template <class T>
+void block_moments(Stream& stream, std::span<T const> values, std::int64_t first,
+                   std::span<Moments<T>> blocks);
+/// The same of the lengths of vectors (`elementwise::magnitude`), whose components are arrays, 24 at most.
+template <class T>
+void block_moments(Stream& stream, std::span<std::span<T const> const> components,
+                   std::int64_t first, std::span<Moments<T>> blocks);
+template <class T>
 Moments<T> combined_moments(std::span<Moments<T> const> blocks);
+
+/// A variant as it is, but for `auto` the one that sums the blocks of an array by themselves, the same on hosts
+/// and GPUs.
+std::string_view variant_of_blocks(std::string_view wanted, Backend backend);
 
 /// The place of the first value on the host that is not finite; -1 if there is none.
 template <class T>

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "core/host_device.hpp"
+#include "kernels/reduce/pieces.hpp"
 #include "kernels/reduce/reduce.hpp"
 
 /// The functions behind the rows of the family's table; for the family's own files only.
@@ -40,7 +41,17 @@ void cuda_cooperative_groups(Stream&, Arguments<T> const&);
 template <class T>
 void cuda_vectorized(Stream&, Arguments<T> const&);
 template <class T>
+void cuda_blocks(Stream&, Arguments<T> const&);
+template <class T>
 void cuda_cub(Stream&, Arguments<T> const&);
+
+/// `block_moments` of so many values, or lengths of vectors, the first of which has index `offset`.
+template <class T>
+void cuda_block_moments(Stream&, T const* x, std::int64_t size, std::int64_t offset,
+                        Moments<T>* blocks);
+template <class T>
+void cuda_block_moments(Stream&, Lengths<T> const& lengths, std::int64_t size, std::int64_t offset,
+                        Moments<T>* blocks);
 
 /// Throws the `std::invalid_argument` of a row that does not take the operation.
 [[noreturn]] void refuse(std::string_view row, Operation operation);

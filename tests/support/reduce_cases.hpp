@@ -11,9 +11,11 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "core/buffer.hpp"
+#include "kernels/elementwise/elementwise.hpp"
 #include "kernels/reduce/reduce.hpp"
 
 /// Arrays to reduce, on any device, and what two rows may differ by.
@@ -289,6 +291,118 @@ int compare_reduce_rows_of_non_finite(Backend backend) {
           }
         }
   return compared;
+}
+
+/// Numbers that are the same, or both none.
+template <class S>
+bool is_same(S a, S b) {
+  return std::memcmp(&a, &b, sizeof a) == 0 || (a != a && b != b);
+}
+
+template <class T>
+void expect_same(reduce::Moments<T> const& a, reduce::Moments<T> const& b,
+                 std::string const& where) {
+  EXPECT_TRUE(is_same(a.minimum, b.minimum)) << where;
+  EXPECT_TRUE(is_same(a.maximum, b.maximum)) << where;
+  EXPECT_TRUE(is_same(a.sum, b.sum)) << where;
+  EXPECT_TRUE(is_same(a.sum_of_squares, b.sum_of_squares)) << where;
+  EXPECT_EQ(a.first_non_finite, b.first_non_finite) << where;
+}
+
+/// Sizes about those of pieces and blocks.
+inline std::vector<std::size_t> block_sizes() {
+  return {0, 1, 31, 33, 511, 512, 8191, 8193, 65535, 65536, 65537, 73729, 196613, 524289};
+}
+
+/// Values of any size and both signs, zeros, and, where wanted, some that are not finite.
+template <class T>
+std::vector<T> values_of_any_size(std::size_t size, bool finite, unsigned seed) {
+  std::mt19937_64 generator(seed);
+  std::vector<T> values(size);
+  for (T& value : values) {
+    auto const sign = static_cast<T>(generator() % 2 == 0 ? 1 : -1);
+    auto const digits = std::uniform_real_distribution<T>(0, 1)(generator);
+    value = sign * std::ldexp(digits, static_cast<int>(generator() % 60) - 30);
+    if (generator() % 9 == 0) value = sign * 0;
+  }
+  if (!finite && size > 40) {
+    values[size / 2] = std::numeric_limits<T>::infinity();
+    values[size - 3] = std::numeric_limits<T>::quiet_NaN();
+  }
+  return values;
+}
+
+/// The moments of blocks of values on a device, whose first one has the index `first`; of several arrays those of
+/// lengths.
+template <class T>
+std::vector<reduce::Moments<T>> found_blocks(Backend backend,
+                                             std::vector<std::vector<T>> const& arrays,
+                                             std::int64_t first) {
+  Stream stream(Device::open(backend));
+  std::vector<Buffer<T>> memory;
+  std::vector<std::span<T const>> components;
+  for (auto const& array : arrays) {
+    memory.emplace_back(stream, MemorySpace::device, array.size());
+    copy_async(memory.back().span(), std::span<T const>(array), stream);
+    components.push_back(memory.back().span());
+  }
+  std::vector<reduce::Moments<T>> blocks((arrays[0].size() + reduce::host_block - 1) /
+                                         reduce::host_block);
+  Buffer<reduce::Moments<T>> found(stream, MemorySpace::device, blocks.size());
+  if (arrays.size() == 1)
+    reduce::block_moments(stream, components[0], first, found.span());
+  else
+    reduce::block_moments(stream, std::span<std::span<T const> const>(components), first,
+                          found.span());
+  copy_async(std::span(blocks), std::as_const(found).span(), stream);
+  stream.synchronize();
+  return blocks;
+}
+
+/// Blocks of an array, and of any part of it that begins with a block, are those of the host.
+template <class T>
+void expect_blocks_of_parts(Backend backend) {
+  for (std::size_t const size : block_sizes())
+    for (bool const finite : {true, false}) {
+      auto const values = values_of_any_size<T>(size, finite, 5);
+      std::size_t const blocks = (size + reduce::host_block - 1) / reduce::host_block;
+      std::vector<reduce::Moments<T>> expected(blocks);
+      reduce::block_moments<T>(values, 0, expected);
+      for (std::size_t first = 0; first < blocks; ++first) {
+        auto const begin = static_cast<std::ptrdiff_t>(first * reduce::host_block);
+        auto const found =
+            found_blocks<T>(backend, {{values.begin() + begin, values.end()}}, begin);
+        for (std::size_t b = 0; b < found.size(); ++b)
+          expect_same(found[b], expected[first + b],
+                      std::to_string(size) + " values from block " + std::to_string(first));
+      }
+    }
+}
+
+/// And those of lengths are those of an array that has them.
+template <class T>
+void expect_blocks_of_lengths(Backend backend) {
+  Stream host(Device::open(Backend::cpu));
+  for (std::size_t const size : {1, 8193, 65537, 140001})
+    for (std::size_t const count : {2, 3, 4, 24}) {
+      std::vector<std::vector<T>> arrays;
+      for (std::size_t c = 0; c < count; ++c)
+        arrays.push_back(
+            values_of_any_size<T>(size, c + 1 < count || size < 9000, static_cast<unsigned>(c)));
+      std::vector<T> lengths(size);
+      for (std::size_t i = 0; i < size; ++i) {
+        std::vector<T> vector;
+        for (auto const& array : arrays) vector.push_back(array[i]);
+        elementwise::magnitude<T>(host, vector, static_cast<int>(count),
+                                  std::span(lengths).subspan(i, 1));
+      }
+      auto const found = found_blocks<T>(backend, arrays, reduce::host_block);
+      auto const expected = found_blocks<T>(Backend::cpu, {lengths}, reduce::host_block);
+      ASSERT_EQ(found.size(), expected.size());
+      for (std::size_t b = 0; b < found.size(); ++b)
+        expect_same(found[b], expected[b],
+                    std::to_string(size) + " vectors of " + std::to_string(count));
+    }
 }
 
 /// Runs every row of a backend 100 times, but `atomic`, which does not promise the same bits.

@@ -1,4 +1,6 @@
 #include <gtest/gtest.h>
+
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <functional>
@@ -6,6 +8,7 @@
 #include <stdexcept>
 
 #include "core/processors.hpp"
+#include "kernels/reduce/pieces.hpp"
 #include "kernels/reduce/reduce.hpp"
 #include "support/reduce_cases.hpp"
 
@@ -209,6 +212,80 @@ TEST(ReduceHost, SameBitsEveryTime) {
   test::expect_same_bits<double>(Backend::cpu, 70001);
 }
 
+// --------------------------------------------------------------------------------------- blocks
+
+TEST(ReduceBlocks, ArePartsOfAnyArray) {
+  test::expect_blocks_of_parts<float>(Backend::cpu);
+  test::expect_blocks_of_parts<double>(Backend::cpu);
+}
+
+TEST(ReduceBlocks, OfLengths) {
+  test::expect_blocks_of_lengths<float>(Backend::cpu);
+  test::expect_blocks_of_lengths<double>(Backend::cpu);
+}
+
+TEST(ReduceBlocks, TogetherAreTheWhole) {
+  Stream stream(Device::open(Backend::cpu));
+  for (std::size_t const size : test::block_sizes()) {
+    auto const values = test::values_of_any_size<double>(size, size % 2 == 0, 3);
+    auto const blocks = test::found_blocks<double>(Backend::cpu, {values}, 0);
+    reduce::Moments<double> whole{};
+    reduce::moments<double>(stream, values, std::span(&whole, 1), "threads");
+    test::expect_same(reduce::combined_moments<double>(blocks), whole, std::to_string(size));
+  }
+}
+
+/// The lanes of a warp, as the GPU has them: each by itself, then the upper half onto the lower.
+template <class T, class Source>
+reduce::Moments<T> moments_of_lanes(Source const& x, std::int64_t size, std::int64_t offset) {
+  auto block = reduce::MomentsOperation<T>::identity();
+  for (std::int64_t begin = 0; begin < size; begin += reduce::piece_elements) {
+    auto const count = static_cast<int>(std::min(reduce::piece_elements, size - begin));
+    std::vector<reduce::LaneMoments<T>> lanes;
+    auto first = reduce::no_index;
+    for (int lane = 0; lane < reduce::lanes; ++lane) {
+      lanes.push_back(reduce::lane_moments<T>(x, begin, count, lane));
+      first = std::min(first, reduce::first_bad_of_lane<T>(x, begin, count, lane));
+    }
+    for (std::size_t half = lanes.size() / 2; half > 0; half /= 2)
+      for (std::size_t lane = 0; lane < half; ++lane) lanes[lane].combine(lanes[lane + half]);
+    reduce::Moments<T> piece{lanes[0].minimum, lanes[0].maximum, lanes[0].sum,
+                             lanes[0].sum_of_squares, reduce::no_index};
+    if (!reduce::is_finite(piece.sum_of_squares) && first != reduce::no_index)
+      piece.first_non_finite = offset + begin + first;
+    reduce::MomentsOperation<T>::combine(block, piece);
+  }
+  return block;
+}
+
+template <class T>
+void compare_lanes() {
+  for (std::size_t const size : test::block_sizes()) {
+    if (size == 0 || size > reduce::host_block) continue;
+    for (bool const finite : {true, false}) {
+      auto const values = test::values_of_any_size<T>(size, finite, 7);
+      auto const others = test::values_of_any_size<T>(size, true, 8);
+      auto const blocks = test::found_blocks<T>(Backend::cpu, {values}, reduce::host_block);
+      auto const of_lengths =
+          test::found_blocks<T>(Backend::cpu, {values, others}, reduce::host_block);
+      auto const bits = std::to_string(size);
+      auto const count = static_cast<std::int64_t>(size);
+      auto finished = [](auto moments) { return reduce::MomentsOperation<T>::finish(moments); };
+      test::expect_same(finished(moments_of_lanes<T>(reduce::Elements<T>{values.data()}, count,
+                                                     reduce::host_block)),
+                        finished(blocks[0]), bits);
+      reduce::Lengths<T, 2> const lengths{{values.data(), others.data()}, 2};
+      test::expect_same(finished(moments_of_lanes<T>(lengths, count, reduce::host_block)),
+                        finished(of_lengths[0]), bits + " lengths");
+    }
+  }
+}
+
+TEST(ReduceBlocks, OfLanesHaveTheSameBits) {
+  compare_lanes<float>();
+  compare_lanes<double>();
+}
+
 // ------------------------------------------------------------------------------------ arguments
 
 void expect_refused(std::function<void()> const& call, std::string const& message) {
@@ -253,6 +330,19 @@ TEST(ReduceArguments, BadOnesAreNamed) {
   expect_refused([&] { reduce::mean(stream, x, result, "fastest"); },
                  "reduce: cpu has no variant 'fastest'");
   EXPECT_EQ(one, 0);
+  std::vector<reduce::Moments<double>> blocks(2);
+  expect_refused([&] { reduce::block_moments(stream, x, 0, std::span(blocks)); },
+                 "reduce::block_moments: blocks has 2 elements, it needs 1");
+  auto const block = std::span(blocks).first(1);
+  expect_refused([&] { reduce::block_moments(stream, x, 8, block); },
+                 "reduce::block_moments: values that begin within a block");
+  std::span<double const> const pair[] = {x, shorter};
+  std::vector<std::span<double const>> const many(25, x);
+  expect_refused(
+      [&] { reduce::block_moments<double>(stream, pair, 0, block); },
+      "reduce::block_moments: components has 8 elements and components has 7 (they must agree)");
+  expect_refused([&] { reduce::block_moments<double>(stream, many, 0, block); },
+                 "reduce::block_moments: vectors of no components, or of too many");
 }
 
 TEST(ReduceArguments, AutoIsTheDefaultOfTheTable) {
@@ -279,6 +369,7 @@ TEST(ReduceTable, HoldsTheWholeLadderForEveryType) {
                                                "warp_shuffle",
                                                "cooperative_groups",
                                                "vectorized",
+                                               "blocks",
                                                "cub"};
   auto const names_of = [](auto rows) {
     std::vector<std::string_view> found;
@@ -291,6 +382,9 @@ TEST(ReduceTable, HoldsTheWholeLadderForEveryType) {
   EXPECT_EQ(names_of(reduce::variants<double>()), names);
   EXPECT_EQ(reduce::default_variant(Backend::cpu), "threads");
   EXPECT_EQ(reduce::default_variant(Backend::cuda), "vectorized");
+  EXPECT_EQ(reduce::variant_of_blocks("auto", Backend::cpu), "threads");
+  EXPECT_EQ(reduce::variant_of_blocks("auto", Backend::cuda), "blocks");
+  EXPECT_EQ(reduce::variant_of_blocks("sequential", Backend::cuda), "sequential");
 }
 
 }  // namespace
