@@ -83,22 +83,32 @@ __global__ void naive_kernel(__grid_constant__ LeapfrogArguments<T> const a,
 
 // --------------------------------------------------------------------------------------- energy
 
-constexpr int energy_threads = 256;
-
 template <int dims, int radius, class T>
 __global__ void __launch_bounds__(energy_threads)
-    energy_kernel(__grid_constant__ EnergyArguments<T> const a, double* parts) {
+    energy_kernel(__grid_constant__ EnergyArguments<T> const a, long long begin, long long size,
+                  double* parts) {
   __shared__ double shared[energy_threads / warp_size];
-  auto const& points = a.state.points;
-  long long const size = points[0] * points[1] * points[2];
-  long long const first = blockIdx.x * energy_piece;
-  long long const end = first + energy_piece < size ? first + energy_piece : size;
+  long long const first = begin + blockIdx.x * energy_piece;
+  long long const next = first + energy_piece, last = begin + size;
+  long long const end = next < last ? next : last;
   double sum = 0;
   for (long long offset = first + threadIdx.x; offset < end; offset += energy_threads)
     sum += energy_of_point<dims, radius>(a, offset);
   sum = block_reduce<energy_threads>(
       sum, [](double a, double b) { return a + b; }, shared);
   if (threadIdx.x == 0) parts[blockIdx.x] = sum;
+}
+
+template <int dims, int radius, class T>
+__global__ void __launch_bounds__(energy_threads)
+    shares_kernel(__grid_constant__ EnergyArguments<T> const a,
+                  __grid_constant__ PointsOfGrid const points, double* shares) {
+  auto const& [first, count] = points;
+  long long const n = blockIdx.x * static_cast<long long>(energy_threads) + threadIdx.x;
+  if (n >= count[0] * count[1] * count[2]) return;
+  long long const i = first[0] + n % count[0], j = first[1] + n / count[0] % count[1],
+                  k = first[2] + n / count[0] / count[1];
+  shares[n] = energy_of_point<dims, radius>(a, i + a.state.points[0] * (j + a.state.points[1] * k));
 }
 
 // -------------------------------------------------------------------------------- point sources
@@ -123,13 +133,28 @@ void cuda_naive(Stream& stream, int dims, int radius, LeapfrogArguments<T> const
 
 template <class T>
 void cuda_energy(Stream& stream, int dims, int radius, EnergyArguments<T> const& arguments,
-                 std::span<double> parts) {
-  if (parts.size() > 2147483647) throw std::invalid_argument("star: too many points for an energy");
+                 PointsInOrder const& points, std::span<double> sums) {
+  if (sums.size() > 2147483647) throw std::invalid_argument("star: too many points for an energy");
+  if (sums.empty()) return;
   with_shape(dims, radius, [&](auto rank, auto reach) {
     energy_kernel<rank(), reach(), T>
-        <<<static_cast<unsigned>(parts.size()), energy_threads, 0, native(stream)>>>(arguments,
-                                                                                     parts.data());
+        <<<static_cast<unsigned>(sums.size()), energy_threads, 0, native(stream)>>>(
+            arguments, points.first, points.count, sums.data());
     GRIDSTRIDE_CHECK_LAUNCH(stream, "star energy");
+  });
+}
+
+template <class T>
+void cuda_energy_shares(Stream& stream, int dims, int radius, EnergyArguments<T> const& arguments,
+                        PointsOfGrid const& points, double* shares) {
+  auto const& count = points.count;
+  std::int64_t const all = count[0] * count[1] * count[2];
+  if (all == 0) return;
+  with_shape(dims, radius, [&](auto rank, auto reach) {
+    shares_kernel<rank(), reach(), T>
+        <<<blocks_for(all, energy_threads), energy_threads, 0, native(stream)>>>(arguments, points,
+                                                                                 shares);
+    GRIDSTRIDE_CHECK_LAUNCH(stream, "star energy shares");
   });
 }
 
@@ -145,7 +170,10 @@ void cuda_ricker(Stream& stream, std::span<RickerTerm const> terms,
 
 #define GRIDSTRIDE_INSTANTIATE(T)                                                               \
   template void cuda_naive(Stream&, int, int, LeapfrogArguments<T> const&);                     \
-  template void cuda_energy(Stream&, int, int, EnergyArguments<T> const&, std::span<double>);   \
+  template void cuda_energy(Stream&, int, int, EnergyArguments<T> const&, PointsInOrder const&, \
+                            std::span<double>);                                                 \
+  template void cuda_energy_shares(Stream&, int, int, EnergyArguments<T> const&,                \
+                                   PointsOfGrid const&, double*);                               \
   template void cuda_ricker(Stream&, std::span<RickerTerm const>, evaluate::DeviceClock const*, \
                             double, double, T*);
 GRIDSTRIDE_INSTANTIATE(float)

@@ -207,22 +207,19 @@ void shares_of_line(EnergyArguments<T> const& a, long long first, long long coun
 
 template <class T>
 void host_energy(Stream&, int dims, int radius, EnergyArguments<T> const& a,
-                 std::span<double> parts) {
-  auto const [nx, ny, nz] = a.state.points;
-  long long const size = nx * ny * nz;
+                 PointsInOrder const& points, std::span<double> sums) {
+  long long const nx = a.state.points[0], last = points.first + points.count;
   with_shape(dims, radius, [&](auto rank, auto reach) {
-    parallel_for(static_cast<std::int64_t>(parts.size()), 8 * energy_piece,
-                 [&, nx = nx](std::int64_t part) {
-                   double shares[energy_piece];
-                   long long const first = part * energy_piece;
-                   long long const end = std::min(first + energy_piece, size);
-                   for (long long at = first, next = 0; at < end; at = next) {
-                     next = std::min(end, at - at % nx + nx);
-                     shares_of_line<rank(), reach()>(a, at, next - at, shares + (at - first));
-                   }
-                   parts[static_cast<std::size_t>(part)] =
-                       std::accumulate(shares, shares + (end - first), 0.0);
-                 });
+    parallel_for(static_cast<std::int64_t>(sums.size()), 8 * energy_piece, [&](std::int64_t piece) {
+      double shares[energy_piece];
+      long long const first = points.first + piece * energy_piece;
+      long long const end = std::min<long long>(first + energy_piece, last);
+      for (long long at = first, next = 0; at < end; at = next) {
+        next = std::min(end, at - at % nx + nx);
+        shares_of_line<rank(), reach()>(a, at, next - at, shares + (at - first));
+      }
+      sums[static_cast<std::size_t>(piece)] = std::accumulate(shares, shares + (end - first), 0.0);
+    });
   });
 }
 
@@ -251,7 +248,8 @@ void host_ricker(Stream&, std::span<RickerTerm const> terms, evaluate::DeviceClo
 #define GRIDSTRIDE_INSTANTIATE(T)                                                               \
   template void host_reference(Stream&, int, int, LeapfrogArguments<T> const&);                 \
   template void host_threads(Stream&, int, int, LeapfrogArguments<T> const&);                   \
-  template void host_energy(Stream&, int, int, EnergyArguments<T> const&, std::span<double>);   \
+  template void host_energy(Stream&, int, int, EnergyArguments<T> const&, PointsInOrder const&, \
+                            std::span<double>);                                                 \
   template void host_energy_shares(int, int, EnergyArguments<T> const&, PointsOfGrid const&,    \
                                    double*);                                                    \
   template void host_ricker(Stream&, std::span<RickerTerm const>, evaluate::DeviceClock const*, \

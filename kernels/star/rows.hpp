@@ -30,15 +30,22 @@ template <class T>
 void cuda_temporal_plane(Stream&, int dims, int radius, LeapfrogArguments<T> const&, T* out_before);
 inline constexpr std::size_t temporal_shared_bytes = 64 << 10;
 
-/// The energy of points piece·energy_piece and on, for each piece.
+/// See `energy_pieces`.
 template <class T>
-void host_energy(Stream&, int dims, int radius, EnergyArguments<T> const&, std::span<double> parts);
+void host_energy(Stream&, int dims, int radius, EnergyArguments<T> const&,
+                 PointsInOrder const& points, std::span<double> sums);
+template <class T>
+void cuda_energy(Stream&, int dims, int radius, EnergyArguments<T> const&,
+                 PointsInOrder const& points, std::span<double> sums);
 /// See `energy_shares`.
 template <class T>
 void host_energy_shares(int dims, int radius, EnergyArguments<T> const&, PointsOfGrid const& points,
                         double* shares);
 template <class T>
-void cuda_energy(Stream&, int dims, int radius, EnergyArguments<T> const&, std::span<double> parts);
+void cuda_energy_shares(Stream&, int dims, int radius, EnergyArguments<T> const&,
+                        PointsOfGrid const& points, double* shares);
+/// The threads that share a piece on a GPU: each adds every 256th one, then neighbours are added.
+inline constexpr int energy_threads = 256;
 
 template <class T>
 void host_ricker(Stream&, std::span<RickerTerm const>, evaluate::DeviceClock const*, double factor,

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <numeric>
 #include <stdexcept>
 #include <utility>
 
@@ -313,23 +315,47 @@ EnergyArguments<T> energy_arguments_of(LeapfrogStep<T> const& step, double tau) 
 
 template <class T>
 void energy(Stream& stream, LeapfrogStep<T> const& step, double tau, std::span<double> result) {
-  auto const arguments = energy_arguments_of(step, tau);
-  auto const parts = (step.grid.size() + energy_piece - 1) / energy_piece;
-  Buffer<double> sums(stream, MemorySpace::device, static_cast<std::size_t>(parts));
-#ifdef GRIDSTRIDE_WITH_CUDA
-  if (stream.backend() == Backend::cuda)
-    cuda_energy(stream, step.grid.dims, step.order / 2, arguments, sums.span());
-#endif
-  if (stream.backend() == Backend::cpu)
-    host_energy(stream, step.grid.dims, step.order / 2, arguments, sums.span());
-  reduce::sum<double>(stream, sums.span(), result);
+  auto const pieces = (step.grid.size() + energy_piece - 1) / energy_piece;
+  Buffer<double> sums(stream, MemorySpace::device, static_cast<std::size_t>(pieces));
+  energy_pieces(stream, step, tau, {0, step.grid.size()}, sums.span());
+  reduce::sum<double>(stream, sums.span(), result,
+                      reduce::variant_of_blocks("auto", stream.backend()));
 }
 
 template <class T>
-void energy_shares(LeapfrogStep<T> const& step, double tau, PointsOfGrid const& points,
-                   double* shares) {
-  host_energy_shares(step.grid.dims, step.order / 2, energy_arguments_of(step, tau), points,
-                     shares);
+void energy_pieces(Stream& stream, LeapfrogStep<T> const& step, double tau,
+                   PointsInOrder const& points, std::span<double> sums) {
+  auto const arguments = energy_arguments_of(step, tau);
+  auto const& [first, count] = points;
+  require_size("star::energy_pieces", named("sums", sums),
+               static_cast<std::size_t>((count + energy_piece - 1) / energy_piece));
+  if (first < 0 || count < 0 || first + count > step.grid.size())
+    throw std::invalid_argument("star: the energy of points that are not there");
+#ifdef GRIDSTRIDE_WITH_CUDA
+  if (stream.backend() == Backend::cuda)
+    return cuda_energy(stream, step.grid.dims, step.order / 2, arguments, points, sums);
+#endif
+  host_energy(stream, step.grid.dims, step.order / 2, arguments, points, sums);
+}
+
+template <class T>
+void energy_shares([[maybe_unused]] Stream& stream, LeapfrogStep<T> const& step, double tau,
+                   PointsOfGrid const& points, double* shares) {
+  auto const arguments = energy_arguments_of(step, tau);
+#ifdef GRIDSTRIDE_WITH_CUDA
+  if (stream.backend() == Backend::cuda)
+    return cuda_energy_shares(stream, step.grid.dims, step.order / 2, arguments, points, shares);
+#endif
+  host_energy_shares(step.grid.dims, step.order / 2, arguments, points, shares);
+}
+
+double sum_of_shares(Backend backend, std::span<double const> shares) {
+  if (backend == Backend::cpu) return std::accumulate(shares.begin(), shares.end(), 0.0);
+  std::array<double, energy_threads> sums{};
+  for (std::size_t i = 0; i < shares.size(); ++i) sums[i % sums.size()] += shares[i];
+  for (std::size_t distance = 1; distance < sums.size(); distance *= 2)
+    for (std::size_t i = 0; i < sums.size(); i += 2 * distance) sums[i] += sums[i + distance];
+  return sums[0];
 }
 
 template <class T>
@@ -355,7 +381,10 @@ void add_ricker(Stream& stream, std::span<RickerTerm const> terms,
   template void leapfrog_repeatedly(Stream&, LeapfrogStep<T> const&, WaveArrays<T>&, std::int64_t, \
                                     Repetition const&);                                            \
   template void energy(Stream&, LeapfrogStep<T> const&, double, std::span<double>);                \
-  template void energy_shares(LeapfrogStep<T> const&, double, PointsOfGrid const&, double*);       \
+  template void energy_pieces(Stream&, LeapfrogStep<T> const&, double, PointsInOrder const&,       \
+                              std::span<double>);                                                  \
+  template void energy_shares(Stream&, LeapfrogStep<T> const&, double, PointsOfGrid const&,        \
+                              double*);                                                            \
   template void add_ricker(Stream&, std::span<RickerTerm const>, evaluate::DeviceClock const*,     \
                            double, double, std::span<T>);
 GRIDSTRIDE_INSTANTIATE(float)

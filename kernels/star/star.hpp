@@ -171,16 +171,29 @@ void leapfrog_repeatedly(Stream& stream, LeapfrogStep<T> const& step, WaveArrays
 template <class T>
 void energy(Stream& stream, LeapfrogStep<T> const& step, double tau, std::span<double> result);
 
-/// Its parts of an array on the host that is not there as a whole: the shares of so many points along each
-/// axis, from one on, in their order. Each `energy_piece` of them in the order of the whole are summed one
-/// after the other, and these sums by `reduce::sum`, where `energy` has them all.
-inline constexpr long long energy_piece = 4096;
+/// What it is made of where several processes have parts of the grid: the shares of points, of which each
+/// `energy_piece` in the order of the whole grid are summed, in an order that is the backend's, and these sums by the
+/// row of `reduce` that `variant_of_blocks` has.
+inline constexpr std::int64_t energy_piece = 4096;
+
+/// Queues the sums of the pieces of so many points of the step's grid, from number `first` on, into as many places
+/// in the device's memory.
+struct PointsInOrder {
+  std::int64_t first, count;
+};
+template <class T>
+void energy_pieces(Stream& stream, LeapfrogStep<T> const& step, double tau,
+                   PointsInOrder const& points, std::span<double> sums);
+
+/// Queues the shares of so many points along each axis, from one on, in their order, into pinned memory or the device's.
 struct PointsOfGrid {
   std::array<std::int64_t, 3> first, count;
 };
 template <class T>
-void energy_shares(LeapfrogStep<T> const& step, double tau, PointsOfGrid const& points,
-                   double* shares);
+void energy_shares(Stream& stream, LeapfrogStep<T> const& step, double tau,
+                   PointsOfGrid const& points, double* shares);
+/// The sum of the shares of a piece, which have come to the host.
+double sum_of_shares(Backend backend, std::span<double const> shares);
 
 /// What point sources add to the step from `in` to `out`, for each term after the other
 ///

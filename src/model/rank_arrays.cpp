@@ -31,7 +31,7 @@ void RankArrays<T>::look_at(Source const& source, Owners owners, Use const& use)
       int const owner = owners == Owners::first ? 0 : parts[(slab + number) % parts.size()];
       if (parts.size() > 1 || parts.front() != owner || plan_.has_strips())
         mixed.push_back({number, together, first, last, std::move(parts), owner});
-      else if (owner == ranks_.rank())
+      else if (owner == ranks_.rank() && !(source.skips && source.skips(number)))
         alone.push_back({number, together, first, last, std::move(parts), owner});
     }
   }
@@ -79,6 +79,28 @@ std::vector<int> RankArrays<T>::parts_of(std::int64_t first, std::int64_t last) 
 }
 
 template <class T>
+auto RankArrays<T>::alone(std::size_t together) const -> Points {
+  auto const slabs = alone(cuts_of({}, together));
+  return slabs.empty() ? Points{0, 0} : Points{slabs.front().first, slabs.back().last};
+}
+
+template <class T>
+auto RankArrays<T>::alone(std::span<std::int64_t const> cuts) const -> std::vector<Points> {
+  std::vector<Points> slabs;
+  for (std::size_t slab = 0; slab + 1 < cuts.size() && !plan_.has_strips(); ++slab)
+    if (parts_of(cuts[slab], cuts[slab + 1]) == std::vector{ranks_.rank()})
+      slabs.push_back({cuts[slab], cuts[slab + 1]});
+  return slabs;
+}
+
+template <class T>
+std::span<T const> RankArrays<T>::own_values(std::span<T const> own, Points const& points) const {
+  std::int64_t const before = plan_.owned_by(ranks_.rank()).lower * plan_.shape.plane_values();
+  return own.subspan(static_cast<std::size_t>(points.first - before),
+                     static_cast<std::size_t>(points.last - points.first));
+}
+
+template <class T>
 std::vector<PointBox> RankArrays<T>::boxes_of_rank(Mixed const& slab, int rank) const {
   return boxes_within(boxes_of(whole_, slab.first, slab.last), whole_, plan_.brick_of(rank));
 }
@@ -109,7 +131,6 @@ void RankArrays<T>::look_at_alone(Source const& source, std::span<Mixed const> s
                                   Use const& use) {
   bool const is_there = stream_.backend() == Backend::cpu && source.make == nullptr;
   auto const count = std::ssize(slabs);
-  std::int64_t const before = plan_.owned_by(ranks_.rank()).lower * plan_.shape.plane_values();
   // What makes values shares that among all threads.
   int const lanes = source.make != nullptr ? 1 : Pipeline::lanes_for(LaneUse::files, count);
   Pipeline pipeline(stream_, std::min(most_lanes, lanes));
@@ -125,8 +146,7 @@ void RankArrays<T>::look_at_alone(Source const& source, std::span<Mixed const> s
   auto const own = [&](Mixed const& of) {
     Together values;
     for (auto const& array : source.own[of.number])
-      values.push_back(array.subspan(static_cast<std::size_t>(of.first - before),
-                                     static_cast<std::size_t>(of.last - of.first)));
+      values.push_back(own_values(array, {of.first, of.last}));
     return values;
   };
   auto const copied = [&](Lane& lane, std::int64_t n) {
@@ -143,7 +163,10 @@ void RankArrays<T>::look_at_alone(Source const& source, std::span<Mixed const> s
   auto const look = [&](Lane& lane, std::int64_t n) {
     if (is_there) return use({slab(n).number, slab(n).first, own(slab(n))});
     auto const values = copied(lane, n);
-    if (source.make != nullptr) make(source, slab(n), values[0].data());
+    if (source.make != nullptr) {
+      make(source, slab(n), values[0].data());
+      stream_.synchronize();
+    }
     use({slab(n).number, slab(n).first, {values.begin(), values.end()}});
   };
   std::vector<PipelineStage> stages;

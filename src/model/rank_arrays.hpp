@@ -48,17 +48,32 @@ class RankArrays {
   using Use = std::function<void(Slab const&)>;
   /// All ranks call it, with their planes of as many arrays. Calls `use` of each rank for all slabs that
   /// it has, from several threads at a time. Waits for the stream, and until all is done. What `use`
-  /// throws comes once all ranks are done with their exchanges.
-  void look(std::span<Together const> own, Owners owners, Use const& use) {
-    look_at({own.size(), own, nullptr}, owners, use);
+  /// throws comes once all ranks are done with their exchanges. Of numbers that a rank `skips`, it does not look at slabs
+  /// that it alone has values of.
+  using Skips = std::function<bool(std::size_t number)>;
+  void look(std::span<Together const> own, Owners owners, Use const& use, Skips const& skips = {}) {
+    look_at({own.size(), own, nullptr, {}, skips}, owners, use);
   }
+  /// Whether a slab has values of one rank alone, and the points of all such slabs of this one's, which follow one
+  /// another.
+  bool is_of_one(Slab const& slab) const {
+    return is_of_one(slab.first, slab.first + std::ssize(slab.values.front()));
+  }
+  struct Points {
+    std::int64_t first, last;
+  };
+  Points alone(std::size_t together) const;
+  /// Or where these lie between neighbouring ones of `cuts`.
+  std::vector<Points> alone(std::span<std::int64_t const> cuts) const;
+  /// The rank's values at points of its own planes, which are whole.
+  std::span<T const> own_values(std::span<T const> own, Points const& points) const;
   /// The same of arrays that are not there but made, some points of a rank's own at a time, in the host's
-  /// memory. Slabs of one rank's values come one after the other. Where `cuts` are given, slabs lie between
-  /// neighbouring ones of these, `slab_points(1)` at most.
+  /// memory, or in pinned memory by what is queued on the stream. Slabs of one rank's values come one after
+  /// the other. Where `cuts` are given, slabs lie between neighbouring ones of these, `slab_points(1)` at most.
   using Make = std::function<void(std::size_t array, PointBox const& points, T* values)>;
   void look_at_made(std::size_t arrays, Make const& make, Owners owners, Use const& use,
-                    std::span<std::int64_t const> cuts = {}) {
-    look_at({arrays, {}, &make, cuts}, owners, use);
+                    std::span<std::int64_t const> cuts = {}, Skips const& skips = {}) {
+    look_at({arrays, {}, &make, cuts, skips}, owners, use);
   }
   /// Has the values of some arrays at this rank's own points used, some after the other, by this rank alone: where they
   /// lie, of strips in pinned memory.
@@ -80,6 +95,7 @@ class RankArrays {
     std::span<Together const> own;
     Make const* make;
     std::span<std::int64_t const> cuts = {};
+    Skips skips = {};
 
     std::size_t together(std::size_t number) const {
       return make != nullptr ? 1 : own[number].size();
@@ -100,6 +116,9 @@ class RankArrays {
 
   std::vector<std::int64_t> cuts_of(Source const& source, std::size_t together) const;
   std::vector<int> parts_of(std::int64_t first, std::int64_t last) const;
+  bool is_of_one(std::int64_t first, std::int64_t last) const {
+    return !plan_.has_strips() && parts_of(first, last).size() == 1;
+  }
   std::vector<PointBox> boxes_of_rank(Mixed const& slab, int rank) const;
   std::int64_t values_of_rank(Mixed const& slab, int rank) const;
   void look_at(Source const& source, Owners owners, Use const& use);

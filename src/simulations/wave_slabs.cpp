@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <mutex>
-#include <numeric>
 #include <utility>
 
 #include "core/rank_sums.hpp"
@@ -168,44 +167,65 @@ template WindowSteps<float>::Pass pass_of(star::LeapfrogStep<float> const&,
 template WindowSteps<double>::Pass pass_of(star::LeapfrogStep<double> const&,
                                            star::Chosen<double> const&, AtPoints<double> const&);
 
+/// Pieces that a rank alone has points of are summed where these lie; of others the shares come to one of the ranks.
 template <class T>
 void find_energy(Stream& stream, SweepPlan const& plan, Window<T> const& window,
                  star::LeapfrogStep<T> const& step, double tau, AtPoints<T> const& at_points,
                  std::span<double> energy) {
-  struct Part {
+  struct Piece {
     std::int64_t number;
     double sum;
   };
   auto part = step_on(window, step, at_points);
   part.in = window.in[0];
   part.previous = window.in[1];
+  RankArrays<double> arrays(stream, plan, ranks());
+  auto const alone = arrays.alone(1);
+  std::int64_t const plane = plan.shape.plane_values();
+  std::int64_t const before = plan.owned_by(ranks().rank()).lower - window.made[0];
+  star::PointsInOrder const points{alone.first - before * plane, alone.last - alone.first};
+  Buffer<double> on_device(
+      stream, MemorySpace::device,
+      static_cast<std::size_t>((points.count + star::energy_piece - 1) / star::energy_piece));
+  if (points.count > 0) star::energy_pieces(stream, part, tau, points, on_device.span());
+  std::vector<double> sums(on_device.size());
+  copy_async(std::span(sums), std::as_const(on_device).span(), stream);
+  stream.synchronize();
+  std::vector<Piece> own;
+  for (double const sum : sums)
+    own.push_back({alone.first / star::energy_piece + std::ssize(own), sum});
+
   Brick const held{{window.first, window.first + part.grid.points[part.grid.dims - 1]},
                    plan.held_strips()};
   auto const begin = begin_of(extents_of(whole_grid(plan), held));
   auto const make = [&](std::size_t, PointBox const& box, double* shares) {
-    star::PointsOfGrid points{begin_of(box), points_of(box)};
-    for (std::size_t axis = 0; axis < 3; ++axis) points.first[axis] -= begin[axis];
-    star::energy_shares(part, tau, points, shares);
+    star::PointsOfGrid box_points{begin_of(box), points_of(box)};
+    for (std::size_t axis = 0; axis < 3; ++axis) box_points.first[axis] -= begin[axis];
+    star::energy_shares(stream, part, tau, box_points, shares);
   };
   std::mutex mutex;
-  std::vector<Part> own;
-  RankArrays<double> arrays(stream, plan, ranks());
-  arrays.look_at_made(1, make, RankArrays<double>::Owners::all, [&](auto const& slab) {
+  auto const use = [&](auto const& slab) {
     auto const& shares = slab.values.front();
-    std::vector<Part> found((shares.size() + star::energy_piece - 1) / star::energy_piece);
+    std::vector<Piece> found((shares.size() + star::energy_piece - 1) / star::energy_piece);
     parallel_for(std::ssize(found), star::energy_piece, [&](std::int64_t n) {
       auto const rest = shares.subspan(static_cast<std::size_t>(n * star::energy_piece));
       auto const piece = rest.first(std::min<std::size_t>(rest.size(), star::energy_piece));
       found[static_cast<std::size_t>(n)] = {slab.first / star::energy_piece + n,
-                                            std::accumulate(piece.begin(), piece.end(), 0.0)};
+                                            star::sum_of_shares(stream.backend(), piece)};
     });
     std::scoped_lock const lock(mutex);
     own.insert(own.end(), found.begin(), found.end());
-  });
-  auto const parts = to_first(ranks(), own);
-  std::vector<double> sums(parts.size());
-  for (auto const& [number, sum] : parts) sums[static_cast<std::size_t>(number)] = sum;
-  reduce::sum<double>(stream, sums, energy);
+  };
+  arrays.look_at_made(1, make, RankArrays<double>::Owners::all, use, {},
+                      [](std::size_t) { return true; });
+  auto const pieces = to_first(ranks(), own);
+  std::vector<double> all(pieces.size());
+  for (auto const& [number, sum] : pieces) all[static_cast<std::size_t>(number)] = sum;
+  Buffer<double> together(stream, MemorySpace::device, all.size());
+  copy_async(together.span(), std::span<double const>(all), stream);
+  reduce::sum<double>(stream, std::as_const(together).span(), energy,
+                      reduce::variant_of_blocks("auto", stream.backend()));
+  stream.synchronize();
 }
 
 template void find_energy(Stream&, SweepPlan const&, Window<float> const&,

@@ -64,7 +64,7 @@ template <class T>
 typename WindowSteps<T>::Pass pass_of(star::LeapfrogStep<T> const& step,
                                       star::Chosen<T> const& chosen, AtPoints<T> const& at_points);
 
-/// In a look at all ranks' windows, on the host: the energy of the whole, as `star::energy` has it after
+/// In a look at all ranks' windows: the energy of the whole, as `star::energy` has it after
 /// such a step of length `tau`, on the first one; 0 on others.
 template <class T>
 void find_energy(Stream& stream, SweepPlan const& plan, Window<T> const& window,

@@ -1,15 +1,20 @@
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 #include <random>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/buffer.hpp"
+#include "kernels/reduce/reduce.hpp"
 #include "kernels/star/star.hpp"
 #include "support/stencil_cases.hpp"
 
@@ -216,6 +221,57 @@ class StarProblem {
 /// Point sources: two at one point, one beside it.
 inline std::vector<star::RickerTerm> ricker_terms() {
   return {{2, 3.0, 5.0, 0.25, 0}, {2, -1.0, 7.0, 0.1, 0}, {4, 2.0, 1.0, 0.5, 8.0}};
+}
+
+/// Of boxes in their order, the shares of which add up to the energy, by pieces, to the bit, as pieces of any points
+/// that begin with one do; of all sides and orders, where points lie beside a side and where not. Returns how many cases.
+template <class T>
+int compare_energy_of_parts(Backend backend) {
+  Stream stream(Device::open(backend));
+  int compared = 0;
+  for (auto const& one : star_cases()) {
+    std::int64_t const size = one.grid.size();
+    if (size > 100000) continue;
+    StarProblem<T> problem(stream, one);
+    auto const step = problem.step();
+    auto const [nx, ny, nz] = one.grid.points;
+    std::vector<double> shares(static_cast<std::size_t>(size), -1);
+    Buffer<double> box(stream, MemorySpace::pinned, shares.size());
+    // The lower part of each line, the upper one, and so of lines.
+    using Ends = std::array<std::int64_t, 2>;
+    for (std::int64_t z = 0; z < nz; ++z)
+      for (auto const& [first_y, last_y] : {Ends{0, ny / 2}, Ends{ny / 2, ny}})
+        for (auto const& [first_x, last_x] : {Ends{0, nx / 3}, Ends{nx / 3, nx}}) {
+          std::int64_t const width = last_x - first_x, lines = last_y - first_y;
+          star::energy_shares(stream, step, 0.1, {{first_x, first_y, z}, {width, lines, 1}},
+                              box.data());
+          stream.synchronize();
+          for (std::int64_t j = 0; j < lines; ++j)
+            std::copy_n(box.data() + j * width, width,
+                        shares.begin() + first_x + nx * (first_y + j + ny * z));
+        }
+    std::vector<double> pieces;
+    for (std::span<double const> rest = shares; !rest.empty();) {
+      auto const piece = rest.first(std::min<std::size_t>(rest.size(), star::energy_piece));
+      pieces.push_back(star::sum_of_shares(backend, piece));
+      rest = rest.subspan(piece.size());
+    }
+    for (std::size_t first = 0; first < pieces.size(); ++first) {
+      std::int64_t const begin = static_cast<std::int64_t>(first) * star::energy_piece;
+      std::vector<double> found(pieces.size() - first);
+      Buffer<double> sums(stream, MemorySpace::device, found.size());
+      star::energy_pieces(stream, step, 0.1, {begin, size - begin}, sums.span());
+      copy_async(std::span(found), std::as_const(sums).span(), stream);
+      stream.synchronize();
+      EXPECT_TRUE(std::ranges::equal(found, std::span(pieces).subspan(first))) << one.text();
+    }
+    double sum = 0;
+    Stream host(Device::open(Backend::cpu));
+    reduce::sum<double>(host, pieces, std::span(&sum, 1));
+    EXPECT_EQ(problem.energy(), sum) << one.text();
+    ++compared;
+  }
+  return compared;
 }
 
 }  // namespace gridstride::test

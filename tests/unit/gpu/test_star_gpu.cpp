@@ -162,6 +162,12 @@ TEST(StarGpu, EnergyEqualsTheHosts) {
   }
 }
 
+TEST(StarGpu, EnergyOfParts) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  EXPECT_GT(test::compare_energy_of_parts<float>(Backend::cuda), 20);
+  EXPECT_GT(test::compare_energy_of_parts<double>(Backend::cuda), 20);
+}
+
 TEST(StarGpu, RickerSourcesEqualTheHosts) {
   GRIDSTRIDE_SKIP_WITHOUT_GPU();
   Stream host(Device::open(Backend::cpu));

@@ -165,6 +165,37 @@ TEST(RankArrays, SlabsMayBeCutElsewhere) {
   }
 }
 
+/// What a rank alone has of an array is there in one stretch, and comes to nobody where it is skipped; all else does.
+TEST(RankArrays, SlabsOfOneRankMayBeSkipped) {
+  for (Case const& of : cases) {
+    std::int64_t const size = of.points[0] * of.points[1] * of.points[2];
+    std::mutex mutex;
+    std::int64_t wrong = 0, values = 0, alone_values = 0;
+    EXPECT_TRUE(test::on_ranks(count_of(of), [&](Ranks& ranks) {
+      auto const plan = plan_of<double>(of).at_rank(ranks.rank());
+      RankArrays<double> arrays(Stream(Device::open(Backend::cpu)), plan, ranks);
+      auto const own = own_of<double>(plan, ranks.rank(), 0);
+      auto const alone = arrays.alone(1);
+      {
+        std::scoped_lock const lock(mutex);
+        alone_values += alone.last - alone.first;
+        if (alone.first < alone.last)
+          for (std::int64_t place = alone.first; double const value : arrays.own_values(own, alone))
+            wrong += value != value_at<double>(0, place++);
+      }
+      std::vector<typename RankArrays<double>::Together> const all = {{own}};
+      auto const use = [&](auto const& slab) {
+        std::scoped_lock const lock(mutex);
+        wrong += arrays.is_of_one(slab) ? 1 : 0;
+        values += std::ssize(slab.values.front());
+      };
+      arrays.look(all, RankArrays<double>::Owners::all, use, [](std::size_t) { return true; });
+    }));
+    EXPECT_EQ(wrong, 0);
+    EXPECT_EQ(values + alone_values, size);
+  }
+}
+
 TEST(RankArrays, EachPointIsOneRanksOwn) {
   for (Case const& of : cases) {
     std::int64_t const size = of.points[0] * of.points[1] * of.points[2];
