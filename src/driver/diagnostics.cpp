@@ -92,7 +92,7 @@ template <class T>
 class NumberDiagnostics {
  public:
   NumberDiagnostics(config::RunOptions const& run, Field const& field, Stream& stream)
-      : reduce_variant_(variant_of(run, "reduce")),
+      : reduce_variant_(reduce::variant_of_blocks(variant_of(run, "reduce"), stream.backend())),
         may_have_gaps_(may_have_gaps(run)),
         names_(names_of(run, field)),
         histograms_(histograms_of(run, field)),

@@ -304,6 +304,9 @@ std::optional<SweepPlan> plan_slabs(config::RunConfig const& run, Device const& 
 
 namespace {
 
+/// Of a GPU, what diagnostics make of fields at a time: values of formulas, and what these read; lengths of vectors.
+constexpr std::size_t diagnosed_slabs = 2;
+
 /// Errors, on the host, in slabs as files have them; of a GPU the rank's planes are there, too.
 std::size_t comparison_bytes(SweepPlan const& plan, Backend backend) {
   std::size_t const errors = static_cast<std::size_t>(whole_grid(plan).size()) * sizeof(double);
@@ -335,6 +338,8 @@ MemoryForecast forecast_slabs(config::RunConfig const& run, Device const& device
   if (plan->ranks == 1) return memory;
   if (steps.without_whole) {
     memory.host_bytes += file_slabs_bytes(device.backend(), memory.field_bytes);
+    if (device.backend() == Backend::cuda && !run.diagnostics.empty())
+      memory.other_bytes += diagnosed_slabs * std::min(memory.field_bytes, slab_of_files);
     if (!run.verify.exact.empty()) memory.host_bytes += comparison_bytes(*plan, device.backend());
     for (config::FieldInfo const& field : run.fields) memory.streamed.push_back(field.name);
   }

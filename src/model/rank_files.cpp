@@ -14,10 +14,9 @@
 #include "core/rank_failures.hpp"
 #include "core/rank_sums.hpp"
 #include "kernels/convert/thin.hpp"
-#include "kernels/elementwise/elementwise.hpp"
-#include "kernels/system/system.hpp"
 #include "model/bricks.hpp"
 #include "model/out_of_core.hpp"
+#include "model/vectors_of_slabs.hpp"
 
 namespace gridstride {
 
@@ -46,9 +45,10 @@ bool is_written_in_parts(config::RunConfig const& run, Backend backend) {
     return entry.options->is_found_by_parts(run, backend);
   });
   bool const finds_moments =
-      variant == run.kernels.end() || variant->second == "auto" || variant->second == "threads";
-  bool const is_worth_it = backend == Backend::cpu ? finds_moments : ranks_here(run) < run.ranks;
-  return run.ranks > 1 && is_of_state && goes_by_parts && is_worth_it;
+      variant == run.kernels.end() || reduce::variant_of_blocks(variant->second, backend) ==
+                                          reduce::variant_of_blocks("auto", backend);
+  bool const is_worth_it = backend == Backend::cpu || ranks_here(run) < run.ranks;
+  return run.ranks > 1 && is_of_state && goes_by_parts && finds_moments && is_worth_it;
 }
 
 std::size_t file_slabs_bytes(Backend backend, std::size_t field_bytes) {
@@ -68,28 +68,10 @@ RankFiles<T>::RankFiles(Stream const& stream, SweepPlan const& plan, Ranks& rank
 
 namespace {
 
-/// Calls `use` for the vectors of a slab, with components side by side, some points after the other.
-template <class T, class Use>
-void for_vectors(typename RankArrays<T>::Slab const& slab, Use const& use) {
-  Stream host(Device::open(Backend::cpu));
-  std::size_t const components = slab.values.size(), all = slab.values.front().size();
-  auto const piece = std::min(all, static_cast<std::size_t>(reduce::host_block));
-  std::vector<T> vectors(piece * components);
-  for (std::size_t done = 0; done < all; done += piece) {
-    auto const some = std::span(vectors).first(std::min(piece, all - done) * components);
-    std::vector<T const*> arrays;
-    for (auto const& values : slab.values) arrays.push_back(values.data() + done);
-    system::interleave<T>(host, arrays, some);
-    use(slab.first + static_cast<std::int64_t>(done), std::span<T const>(some));
-  }
-}
-
-template <class T>
-std::vector<T> lengths_of(std::span<T const> vectors, std::size_t components) {
-  Stream host(Device::open(Backend::cpu));
-  std::vector<T> lengths(vectors.size() / components);
-  elementwise::magnitude<T>(host, vectors, static_cast<int>(components), lengths);
-  return lengths;
+bool is_among(std::span<Written const> written, std::size_t field) {
+  return std::ranges::any_of(written, [field](Written const& one) {
+    return static_cast<std::size_t>(one.place) == field;
+  });
 }
 
 }  // namespace
@@ -146,7 +128,11 @@ void RankFiles<T>::take_names(std::span<std::span<T const> const> own, Names con
 template <class T>
 void RankFiles<T>::put(std::vector<Written> const& written, typename RankArrays<T>::Owners owners,
                        bool wants_moments) {
-  arrays_.look(seen(), owners, [&](Slab const& slab) { take(slab, written, wants_moments); });
+  bool const by_all = owners == RankArrays<T>::Owners::all;
+  auto const skips = [&](std::size_t field) { return by_all && !is_among(written, field); };
+  look_where_they_lie(skips, wants_moments);
+  arrays_.look(
+      seen(), owners, [&](Slab const& slab) { take(slab, written, wants_moments); }, skips);
 }
 
 /// What comes after a value that is not finite is of no use.
@@ -154,7 +140,7 @@ template <class T>
 void RankFiles<T>::take(Slab const& slab, std::vector<Written> const& written, bool wants_moments) {
   if (has_fault(slab)) return;
   for (std::size_t c = 0; c < slab.values.size() && wants_moments; ++c) {
-    note(first_number(slab.number) + c, slab.first, slab.values[c]);
+    if (has_to_sum(slab)) note(first_number(slab.number) + c, slab.first, slab.values[c]);
     note_places(first_number(slab.number) + c, slab.first, slab.values[c]);
   }
   if (slab.values.size() > 1) return take_vectors(slab, written, wants_moments);
@@ -209,13 +195,14 @@ bool RankFiles<T>::has_fault(Slab const& slab) {
 template <class T>
 void RankFiles<T>::take_vectors(Slab const& slab, std::vector<Written> const& written,
                                 bool wants_moments) {
-  bool const wants_lengths = wants_moments && is_length_asked_for(slab.number);
-  bool const is_written = std::ranges::any_of(written, [&](Written const& one) {
-    return static_cast<std::size_t>(one.place) == slab.number;
-  });
-  if (!wants_lengths && !is_written) return;
+  bool const sums = has_to_sum(slab);
+  bool const wants_lengths =
+      wants_moments && is_length_asked_for(slab.number) &&
+      (sums || !files_.looks[first_number(slab.number) + slab.values.size()].places.empty());
+  if (!wants_lengths && !is_among(written, slab.number)) return;
   for_vectors<T>(slab, [&](std::int64_t first, std::span<T const> vectors) {
-    if (wants_lengths) note_lengths(slab.number, first, lengths_of(vectors, slab.values.size()));
+    if (wants_lengths)
+      note_lengths(slab.number, first, lengths_of(vectors, slab.values.size()), sums);
     for (auto const& [place, sink] : written)
       if (static_cast<std::size_t>(place) == slab.number)
         put_points(*sink, first, vectors, slab.values.size());
@@ -224,13 +211,14 @@ void RankFiles<T>::take_vectors(Slab const& slab, std::vector<Written> const& wr
 
 /// Those of finite components may be beyond all numbers.
 template <class T>
-void RankFiles<T>::note_lengths(std::size_t field, std::int64_t first, std::span<T const> lengths) {
+void RankFiles<T>::note_lengths(std::size_t field, std::int64_t first, std::span<T const> lengths,
+                                bool sums) {
   if (std::int64_t const place = reduce::first_non_finite_on_host(lengths); place >= 0)
     note({.field = static_cast<std::int64_t>(field),
           .is_length = true,
           .point = first + place,
           .value = static_cast<double>(lengths[static_cast<std::size_t>(place)])});
-  note(first_number(field) + own_[field].size(), first, lengths);
+  if (sums) note(first_number(field) + own_[field].size(), first, lengths);
   note_places(first_number(field) + own_[field].size(), first, lengths);
 }
 
@@ -397,21 +385,6 @@ OwnParts<T> RankFiles<T>::parts(std::span<typename OwnParts<T>::Extremes const> 
           .values = own_,
           .extremes = extremes,
           .for_own = [this](std::size_t number, auto const& use) { for_own(number, use); }};
-}
-
-template <class T>
-void RankFiles<T>::for_own(std::size_t number, typename OwnParts<T>::Use const& use) {
-  std::size_t field = 0;
-  while (first_number(field + 1) <= number) ++field;
-  Together const& arrays = own_[field];
-  std::size_t const component = number - first_number(field);
-  if (component < arrays.size())
-    return arrays_.look_at_own({arrays[component]}, [&](auto const& some) { use(some.front()); });
-  arrays_.look_at_own(arrays, [&](auto const& some) {
-    for_vectors<T>({field, 0, some}, [&](std::int64_t, std::span<T const> vectors) {
-      use(lengths_of(vectors, some.size()));
-    });
-  });
 }
 
 template class RankFiles<float>;

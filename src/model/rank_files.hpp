@@ -45,11 +45,6 @@ class NotFinite final : public NumericalError {
 /// ranks are on several machines: on one, steps go on while the first rank writes what it has gathered.
 bool is_written_in_parts(config::RunConfig const& run, Backend backend);
 
-/// The same of one that gives numbers of its own (`Simulation::measure`), which ranks find on the host.
-inline bool finds_numbers_in_parts(config::RunConfig const& run, Backend backend) {
-  return backend == Backend::cpu && is_written_in_parts(run, backend);
-}
-
 /// What a rank takes of its host at most on the way to files, for fields of so many bytes.
 std::size_t file_slabs_bytes(Backend backend, std::size_t field_bytes);
 
@@ -107,6 +102,10 @@ class RankFiles {
   void put(std::vector<Written> const& written, typename RankArrays<T>::Owners owners,
            bool wants_moments);
   void take(Slab const& slab, std::vector<Written> const& written, bool wants_moments);
+  /// Whether what a slab tells has not been found where its values lie.
+  bool has_to_sum(Slab const& slab) const {
+    return stream_.backend() == Backend::cpu || !arrays_.is_of_one(slab);
+  }
   bool has_fault(Slab const& slab);
   void take_vectors(Slab const& slab, std::vector<Written> const& written, bool wants_moments);
   bool has_length(std::size_t field) const { return !names_.fields[field].magnitude.empty(); }
@@ -124,9 +123,19 @@ class RankFiles {
     return std::span(own_).first(static_cast<std::size_t>(end - names_.fields.begin()));
   }
   void note(Fault const& fault);
-  void note_lengths(std::size_t field, std::int64_t first, std::span<T const> lengths);
+  void note_lengths(std::size_t field, std::int64_t first, std::span<T const> lengths, bool sums);
   void note(std::size_t number, std::int64_t first, std::span<T const> values);
   void note_places(std::size_t number, std::int64_t first, std::span<T const> values);
+  /// Of a field's values, or of lengths after the last component, so many arrays from a point on.
+  struct Seen {
+    std::size_t field, component;
+    std::int64_t first;
+    Together values;
+    Buffer<Moments> found;
+  };
+  void look_where_they_lie(typename RankArrays<T>::Skips const& skips, bool wants_moments);
+  void note_seen(Seen const& seen, bool wants_moments, bool wants_places);
+  std::vector<T> values_at(Seen const& seen, std::span<std::int64_t const> points);
   void refuse_faults();
   std::vector<FieldMoments> moments_of();
   std::vector<std::vector<Moments>> blocks_of_all();

@@ -59,14 +59,17 @@ class Advection final : public StagedStepping<T> {
       : Advection(run, stream, inputs, advection::plan(run, stream.device())) {}
 
   std::vector<NamedText> chosen() const override { return this->with_slabs({}); }
-  bool has_parts() const override { return finds_numbers_in_parts(run_, stream_.backend()); }
   FoundByParts write_parts(std::vector<FieldTarget> const& targets, bool measured) override {
     auto found = Base::write_parts(targets, measured);
-    if (!found.moments.empty()) moments_.span()[0].sum = found.moments[0].plain_sum;
+    if (found.moments.empty()) return found;
+    reduce::Moments<T> known{};
+    known.sum = found.moments[0].plain_sum;
+    copy_async(moments_.span(), std::span<reduce::Moments<T> const>(&known, 1), stream_);
+    stream_.synchronize();
     return found;
   }
   std::vector<DeviceNumber> measure() override {
-    if (!has_parts()) {
+    if (!this->has_parts()) {
       this->settle();
       reduce::moments(stream_, std::as_const(this->u_).span(), moments_.span(), reduce_variant_);
     }
@@ -99,7 +102,7 @@ class Advection final : public StagedStepping<T> {
         run_(run),
         look_ahead_(std::move(look_ahead)),
         variant_(run.kernels.at("advect")),
-        reduce_variant_(run.kernels.at("reduce")),
+        reduce_variant_(reduce::variant_of_blocks(run.kernels.at("reduce"), stream.backend())),
         moments_(stream_, MemorySpace::device, 1) {
     this->want_moments();
     make_flow(run, inputs);
@@ -113,7 +116,7 @@ class Advection final : public StagedStepping<T> {
   }
 
   void begin_with_own(config::RunConfig const& run, SweepPlan const& plan, Inputs const& inputs) {
-    bool const without_whole = has_parts() && goes_without_whole(run, stream_.backend());
+    bool const without_whole = goes_without_whole(run, stream_.backend());
     this->begin_with(without_whole, [&](Stream& stream, Window<T> const& window) {
       fill_own(stream, run.initial.find("u")->second, plan, inputs, window, window.in[0],
                run.kernels.at("evaluate"));

@@ -94,25 +94,24 @@ SlabSteps slab_steps(config::RunConfig const& run, Backend backend) {
   auto const fields = std::ranges::count_if(
       all, [](Row const& row) { return row.role == Role::coefficient && row.arrays > 0; });
   auto const slowest = static_cast<std::size_t>(run.grid.dims - 1);
-  return {
-      .shape = {.grid = run.grid,
-                .periodic = run.sides_of("u")[slowest][0].kind == SideKind::periodic,
-                .reach = stages * reach_of(scheme.flux),
-                .alike = !depends_on_time(all) && !alternates,
-                .scratch = scheme.in_time->scratch(),
-                .value_bytes = size_of(run.precision),
-                .values_per_update = static_cast<double>(stages * (2 + fields)),
-                .stages = static_cast<int>(stages),
-                .periodic_across = of_strip_axes<bool>(run.grid.dims,
-                                                       [&](std::size_t axis) {
-                                                         return run.sides_of("u")[axis][0].kind ==
-                                                                SideKind::periodic;
-                                                       })},
-      .evolved = {"u"},
-      .needed = needed,
-      .needed_of_ranks = needed_for(of_ranks),
-      .needed_of_strips = needed_of_formulas(run, all),
-      .without_whole = finds_numbers_in_parts(run, backend) && goes_without_whole(run, backend)};
+  return {.shape = {.grid = run.grid,
+                    .periodic = run.sides_of("u")[slowest][0].kind == SideKind::periodic,
+                    .reach = stages * reach_of(scheme.flux),
+                    .alike = !depends_on_time(all) && !alternates,
+                    .scratch = scheme.in_time->scratch(),
+                    .value_bytes = size_of(run.precision),
+                    .values_per_update = static_cast<double>(stages * (2 + fields)),
+                    .stages = static_cast<int>(stages),
+                    .periodic_across = of_strip_axes<bool>(
+                        run.grid.dims,
+                        [&](std::size_t axis) {
+                          return run.sides_of("u")[axis][0].kind == SideKind::periodic;
+                        })},
+          .evolved = {"u"},
+          .needed = needed,
+          .needed_of_ranks = needed_for(of_ranks),
+          .needed_of_strips = needed_of_formulas(run, all),
+          .without_whole = goes_without_whole(run, backend)};
 }
 
 }  // namespace

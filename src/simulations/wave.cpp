@@ -41,7 +41,6 @@ class Wave final : public TimeStepping<T> {
   Wave(config::RunConfig const& run, Stream const& stream, Inputs const& inputs)
       : Wave(run, stream, inputs, wave::plan(run, stream.device())) {}
 
-  bool has_parts() const override { return finds_numbers_in_parts(run_, stream_.backend()); }
   FoundByParts write_parts(std::vector<FieldTarget> const& targets, bool measured) override {
     auto found = Base::write_parts(targets, measured);
     if (!measured) return found;
@@ -53,7 +52,7 @@ class Wave final : public TimeStepping<T> {
     return found;
   }
   std::vector<DeviceNumber> measure() override {
-    if (!has_parts()) {
+    if (!this->has_parts()) {
       this->settle();
       star::energy(stream_, leapfrog_step(), step_before_, energy_.span());
     }
@@ -169,7 +168,7 @@ class Wave final : public TimeStepping<T> {
       if (sweep_) sweep_->renew();
       return;
     }
-    bool const without_whole = has_parts() && goes_without_whole(run, stream_.backend());
+    bool const without_whole = goes_without_whole(run, stream_.backend());
     this->begin_with(without_whole, [&](Stream&, Window<T> const& window) {
       auto const size = static_cast<std::size_t>(window.grid.size());
       change({window.in[0], size}, {window.in[1], size},

@@ -194,7 +194,7 @@ std::vector<Row> rows(config::RunConfig const& run, Backend backend) {
   Row before = evolved(run, "u_before", 1);
   before.source = parameters.initial_velocity;  // that it begins as
   Row speed = coefficient(run, "speed squared", squared);
-  speed.whole = !finds_numbers_in_parts(run, backend);  // which the energy is found with
+  speed.whole = !is_written_in_parts(run, backend);  // which the energy is found with
   std::vector<Row> rows = {evolved(run, "u", 1), before, speed,
                            term(run, "source", source_of(parameters.source))};
   bool const several = star::fused_steps(backend, kind_of(run, rows), wanted_by(run)) > 1;

@@ -27,8 +27,7 @@ SlabSteps slab_steps(config::RunConfig const& run, Device const& device) {
                   .needed = needed_for(obstacles),
                   .needed_of_ranks = needed_for(of_ranks),
                   .needed_of_strips = needed_of_formulas(run, all),
-                  .without_whole = finds_numbers_in_parts(run, device.backend()) &&
-                                   goes_without_whole(run, device.backend())};
+                  .without_whole = goes_without_whole(run, device.backend())};
   if (steps.takes_none()) return steps;
   auto const slowest = static_cast<std::size_t>(run.grid.dims - 1);
   auto const chosen = chosen_for<double>(run, device);

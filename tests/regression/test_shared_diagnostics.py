@@ -3,7 +3,6 @@
 import json
 
 import h5py
-import numpy
 
 import support
 from shared import CHECKPOINTS, FLOW, LARGE_2D, LARGE_3D, Parts, PartsOnGpu, SMALL, THREE_STEPS, WAVE, heat, pde
@@ -11,20 +10,36 @@ from shared import CHECKPOINTS, FLOW, LARGE_2D, LARGE_3D, Parts, PartsOnGpu, SMA
 FRACTIONS = [0, 0.001, 0.25, 0.5, 0.75, 0.999, 1]
 COUNTS = [{"histogram": {"bins": 7}}, {"histogram": {"bins": 1000, "range": [-0.2, 0.7]}}, {"quantiles": {"at": FRACTIONS}}]
 
+FORMULAS = [{"integral": {"of": "u^2*(1 + x)*exp(-t) + y", "name": "i"}}, {"integral": "1"},
+            {"minimum": {"of": "u*(x - 0.3)", "where": True, "name": "minimum"}},
+            {"maximum": {"of": "sin(40*x)*cos(30*y) + 0*u", "where": True, "name": "maximum"}},
+            {"maximum": {"of": "min(u, 0.001)", "where": True, "name": "plateau"}}]
+OF_VOLUMES = [{"integral": "u*sin(x)*y*z^2"}, {"minimum": {"of": "u - x*y*z", "where": True, "name": "low"}}]
+QUANTITIES = [{"integral": "dot(grad(h), grad(h))"}, {"integral": "w + t"},
+              {"maximum": {"of": "div(q) + x", "where": True, "name": "most"}}, {"minimum": "laplace(h)"}]
+
+# Values, components of vectors and lengths that are not finite after some steps, or at once.
+NOT_FINITE = [pde({"u": "1e200*u"}, initial={"u": "1 + (y > 0.6)*x"}), pde({"q": "1e8*q"}, fields={"q": "vector"}, initial={
+    "q": {"x": "1e300*x", "y": "8e307*(1 + y)"}}), pde({"q": "0*q"}, fields={"q": "vector"}, initial={
+        "q": {"x": "8e307*(1 + y)", "y": "8e307*(1 + x)"}})]
+for case in NOT_FINITE:
+    case.update(grid={"points": [1103, 1201]}, time={"step": 1, "end": 3})
+
 
 class WithCounts(Parts):
     def assert_as_one(self, process, way="^each rank its part"):
         super().assert_as_one(process, way)
-        one, many = self.histograms("one"), self.histograms("many")
+        one, many = self.numbers("one"), self.numbers("many")
         self.assertEqual(one.keys(), many.keys())
         for name in one:
-            numpy.testing.assert_array_equal(many[name], one[name], name)
+            self.assertEqual(many[name].tobytes(), one[name].tobytes(), (name, many[name], one[name]))
 
-    def histograms(self, folder):
+    def numbers(self, folder):
+        """All that diagnostics have put into the results."""
         found = {}
         with h5py.File(self.directory / folder / "case.h5") as file:
-            file.visititems(lambda name, item: found.update({name: item[()]})
-                            if "histogram" in name and isinstance(item, h5py.Dataset) else None)
+            file["gridstride/diagnostics"].visititems(lambda name, item: found.update({name: item[()]})
+                                                      if isinstance(item, h5py.Dataset) else None)
         return found
 
 
@@ -39,6 +54,26 @@ class OfTheHost(WithCounts):
         self.assert_files({**WAVE, "diagnostics": COUNTS}, (3,), precisions=("float64",))
         small = {"grid": {"points": [23, 24, 25]}, "time": {"end": 0.1}, "output": {"every": {"count": 3}}}
         self.assert_files({**FLOW, **small, "diagnostics": COUNTS}, (8,), "--set", "ranks=[2,2,2]", precisions=("float32",))
+
+    def test_of_fields_that_no_file_holds(self):
+        """Which nobody brings there; of some fields, too, and of lengths."""
+        probes = [{"probe": {"at": [0.2, at]}} for at in (0.01, 0.5, 0.98)]
+        unseen = {"every": {"count": 1}, "formats": ["hdf5"], "fields": []}
+        for config in (SMALL, LARGE_2D):
+            self.assert_files({**config, "output": unseen, "diagnostics": ["norms", *probes, *COUNTS]}, (2, 3))
+        self.assert_files({**LARGE_2D, "output": unseen, "diagnostics": ["norms", *probes]}, (4,), "--set", "ranks=[2,2]")
+        self.assert_files({**LARGE_3D, "output": unseen, "diagnostics": ["norms"]}, (3,), precisions=("float32",))
+        config = pde({"h": "-div(q)", "q": "0.01*laplace(q) - h*q"}, fields={"q": "vector"}, checkpoint=CHECKPOINTS,
+                     initial={"h": "1 + x", "q": {"x": "sin(6*y)", "y": "x"}}, grid={"points": [1103, 1201]}, time=THREE_STEPS,
+                     output={"every": {"count": 1}, "fields": ["h"]}, diagnostics=["norms", {"probe": {
+                         "at": [0.2, 0.98], "field": "q.magnitude"}}, {"probe": {"at": [0.2, 0.01], "field": "q.y"}}])
+        self.assert_files(config, (2, 3))
+        for config in NOT_FINITE:
+            config = {**config, "output": {"every": {"steps": 1}, "formats": ["hdf5"], "fields": []}}
+            file = self.write("case.yaml", config)
+            _, one = self.call("run", file, "--output", "one", "--quiet", "--overwrite", code=support.FAILED)
+            _, err = self.end_of(self.start_ranks(3, "run", file, "--output", "many", "--quiet", "--overwrite"), support.FAILED, "")
+            self.assertIn(one.strip().splitlines()[0], err)
 
     def test_counts_of_vectors(self):
         """Of components, lengths and derived fields."""
@@ -59,21 +94,16 @@ class OfTheHost(WithCounts):
 
     def test_formulas(self):
         """Of small and large grids with ends and without, in slabs, pencils and bricks; with the points of extremes."""
-        whole = {"integral": {"of": "u^2*(1 + x)*exp(-t) + y", "name": "i"}}
-        least, most = ({kind: {"of": of, "where": True, "name": kind}}
-                       for kind, of in (("minimum", "u*(x - 0.3)"), ("maximum", "sin(40*x)*cos(30*y) + 0*u")))
-        plateau = {"maximum": {"of": "min(u, 0.001)", "where": True, "name": "plateau"}}
-        formulas = [whole, least, {"integral": "1"}, most, plateau]
+        formulas = FORMULAS
         self.assert_files({**SMALL, "diagnostics": formulas}, (2, 3, 5))
         self.assert_files({**SMALL, "grid": {"points": [25, 31]}, "boundary": {"x": "periodic", "y": "periodic"},
                            "diagnostics": ["norms", *formulas]}, (4,), "--set", "ranks=[2,2]")
         self.assert_files({**LARGE_2D, "diagnostics": formulas}, (2, 3, 5))
         self.assert_files({**LARGE_2D, "diagnostics": formulas}, (6,), "--set", "ranks=[3,2]", precisions=("float32",))
-        of_volumes = [{"integral": "u*sin(x)*y*z^2"}, {"minimum": {"of": "u - x*y*z", "where": True, "name": "low"}}]
-        self.assert_files({**LARGE_3D, "diagnostics": of_volumes}, (3,), precisions=("float32",))
-        self.assert_files({**LARGE_3D, "diagnostics": of_volumes}, (8,), "--set", "ranks=[2,2,2]", precisions=("float64",))
+        self.assert_files({**LARGE_3D, "diagnostics": OF_VOLUMES}, (3,), precisions=("float32",))
+        self.assert_files({**LARGE_3D, "diagnostics": OF_VOLUMES}, (8,), "--set", "ranks=[2,2,2]", precisions=("float64",))
         self.assert_files({**WAVE, "diagnostics": formulas}, (3,), precisions=("float64",))
-        self.assert_files({**FLOW, "diagnostics": of_volumes}, (8,), "--set", "ranks=[2,2,2]", precisions=("float32",))
+        self.assert_files({**FLOW, "diagnostics": OF_VOLUMES}, (8,), "--set", "ranks=[2,2,2]", precisions=("float32",))
 
     def test_formulas_of_large_planes(self):
         """Planes of more than a piece of a million points, whose pieces are planes; and a line of several pieces."""
@@ -101,8 +131,7 @@ class OfTheHost(WithCounts):
     def test_quantities(self):
         """In the language of equations, beside derived fields and without; what looks farther than a step, or at the whole,
         the first rank finds."""
-        quantities = [{"integral": "dot(grad(h), grad(h))"}, {"integral": "w + t"},
-                      {"maximum": {"of": "div(q) + x", "where": True, "name": "most"}}, {"minimum": "laplace(h)"}]
+        quantities = QUANTITIES
         config = pde({"h": "-div(q)", "q": "0.01*laplace(q) - h*q"}, fields={"q": "vector"}, checkpoint=CHECKPOINTS,
                      let={"w": "h^2 - 0.5"}, initial={"h": "1 + x", "q": {"x": "sin(6*y)", "y": "x"}},
                      diagnostics=["norms", *quantities])
@@ -201,7 +230,54 @@ class Verified(Errors):
 
 
 class OnGpu(PartsOnGpu, WithCounts):
-    """Counts, and values at points; sums are those of one GPU, and lengths of vectors are its own."""
+    """Sums are those of blocks of points, which a GPU finds with the bits of its host."""
+
+    def test_norms(self):
+        """Of small and large grids, in slabs, pencils and bricks, and of fields that no file holds."""
+        probe = {"probe": {"at": [0.2, 0.98]}}
+        for diagnostics in (["norms"], ["norms", probe]):
+            self.assert_files({**SMALL, "diagnostics": diagnostics}, (2, 3))
+            self.assert_files({**LARGE_2D, "diagnostics": diagnostics}, (2, 3))
+        self.assert_files({**LARGE_2D, "diagnostics": ["norms"]}, (4,), "--set", "ranks=[2,2]")
+        self.assert_files({**LARGE_3D, "diagnostics": ["norms"]}, (3,))
+        self.assert_files({**LARGE_3D, "diagnostics": ["norms"]}, (8,), "--set", "ranks=[2,2,2]")
+        unseen = {"every": {"count": 1}, "formats": ["hdf5"], "fields": []}
+        self.assert_files({**LARGE_2D, "output": unseen, "diagnostics": ["norms", probe]}, (2, 3))
+        self.assert_files({**LARGE_3D, "output": unseen, "diagnostics": ["norms"]}, (3,))
+        line = heat(grid={"points": 2500001}, boundary={"x": {"dirichlet": 0}}, initial={"u": "sin(6*pi*x)"},
+                    time={"step": 1e-14, "end": 2e-14}, checkpoint=CHECKPOINTS, output={"every": {"count": 1}},
+                    diagnostics=["norms"])
+        self.assert_files(line, (3,))
+
+    def test_norms_of_any_magnitude(self):
+        """Whose squares are beyond all numbers, or none."""
+        for unit in ("1e-200", "1e200", "(1e-200 + 1e150*(y > 0.9))", "0"):
+            self.assert_files(pde({"u": "0*u"}, grid={"points": [1250, 1301]}, initial={"u": f"{unit}*(1 + x*y)"},
+                                  time={"step": 1, "end": 2}, checkpoint=CHECKPOINTS, output={"every": {"steps": 1}}), (3,),
+                              precisions=("float64",))
+
+    def test_norms_of_vectors(self):
+        """Of components, lengths and derived fields; where files hold them and where not."""
+        config = pde({"h": "-div(q)", "q": "0.01*laplace(q) - h*q"}, fields={"q": "vector"}, checkpoint=CHECKPOINTS,
+                     initial={"h": "1 + x", "q": {"x": "sin(6*y)", "y": "x"}},
+                     output={"every": {"count": 3}, "derived": {"slope": "grad(h)"}})
+        self.assert_files(config, (2, 3))
+        self.assert_files(config, (4,), "--set", "ranks=[2,2]", precisions=("float64",))
+        large = {**config, "grid": {"points": [1103, 1201]}, "time": THREE_STEPS}
+        large["output"] = {**config["output"], "every": {"count": 1}, "fields": ["h"]}
+        probes = [{"probe": {"at": [0.2, at], "field": field}} for at in (0.01, 0.5, 0.98) for field in ("q.y", "q.magnitude")]
+        self.assert_files({**large, "diagnostics": ["norms", *probes]}, (2, 3))
+
+    def test_values_that_are_not_finite(self):
+        """The first of them, with the words of one process."""
+        for config in NOT_FINITE:
+            for fields in ({}, {"fields": []}):
+                config["output"] = {"every": {"steps": 1}, "formats": ["hdf5"], **fields}
+                file = self.write("case.yaml", {**config, "device": self.DEVICE})
+                _, one = self.call("run", file, "--output", "one", "--quiet", "--overwrite", code=support.FAILED)
+                process = self.start_many(3, "run", file, "--output", "many", "--quiet", "--overwrite")
+                _, err = self.end_of(process, support.FAILED, "a value that is not finite")
+                self.assertIn(one.strip().splitlines()[0], err)
 
     def test_counts(self):
         counts = [*COUNTS, {"probe": {"at": [0.2, 0.98]}}]
@@ -214,14 +290,53 @@ class OnGpu(PartsOnGpu, WithCounts):
             self.assert_files({**config, "initial": {"u": initial}}, (3,), precisions=("float64",))
 
     def test_counts_of_vectors(self):
-        counts = [{"histogram": {"field": "q.x", "bins": 12}}, {"quantiles": {"field": "slope.y", "at": FRACTIONS}}]
+        counts = [{"histogram": {"field": "q.x", "bins": 12}}, {"quantiles": {"field": "slope.y", "at": FRACTIONS}},
+                  {"histogram": {"field": "q.magnitude"}}, {"quantiles": {"field": "q.magnitude", "at": FRACTIONS}}]
         config = pde({"h": "-div(q)", "q": "0.01*laplace(q) - h*q"}, fields={"q": "vector"}, checkpoint=CHECKPOINTS,
                      initial={"h": "1 + x", "q": {"x": "sin(6*y)", "y": "x"}}, diagnostics=counts,
                      output={"every": {"count": 3}, "derived": {"slope": "grad(h)"}})
         self.assert_files(config, (2, 3))
+        self.assert_files(config, (4,), "--set", "ranks=[2,2]")
+        self.assert_files({**config, "grid": {"points": [1103, 1201]}, "time": THREE_STEPS}, (3,), precisions=("float64",))
+
+    def test_formulas(self):
+        """Of small and large grids with ends and without, in slabs, pencils and bricks; with the points of extremes."""
+        formulas = FORMULAS
+        self.assert_files({**SMALL, "diagnostics": formulas}, (2, 3))
+        self.assert_files({**SMALL, "grid": {"points": [25, 31]}, "boundary": {"x": "periodic", "y": "periodic"},
+                           "diagnostics": ["norms", *formulas]}, (4,), "--set", "ranks=[2,2]")
+        self.assert_files({**LARGE_2D, "diagnostics": formulas}, (2, 3))
+        self.assert_files({**LARGE_2D, "diagnostics": formulas}, (4,), "--set", "ranks=[2,2]", precisions=("float32",))
+        self.assert_files({**LARGE_3D, "diagnostics": OF_VOLUMES}, (3,))
+        self.assert_files({**LARGE_3D, "diagnostics": OF_VOLUMES}, (8,), "--set", "ranks=[2,2,2]", precisions=("float64",))
+        for variant in ("compiled", "interpreter"):
+            self.assert_files({**SMALL, "diagnostics": formulas, "kernels": {"evaluate": variant}}, (3,), precisions=("float64",))
+        for diagnostics in ([{"integral": "(x - 0.25)^(-1)"}], [{"maximum": "(y - 0.75)^(-1)"}, "norms"]):
+            file = self.write("case.yaml", {**pde({"u": "0*u"}, initial={"u": "1 + x"}, grid={"points": [16, 20]},
+                                                  diagnostics=diagnostics), "device": self.DEVICE})
+            _, one = self.call("run", file, "--output", "one", "--quiet", "--overwrite", code=support.FAILED)
+            _, err = self.end_of(self.start_many(3, "run", file, "--output", "many", "--quiet", "--overwrite"), support.FAILED, "")
+            self.assertIn(one.strip().splitlines()[0], err)
+
+    def test_formulas_of_vectors_and_quantities(self):
+        config = pde({"h": "-div(q)", "q": "0.01*laplace(q) - h*q"}, fields={"q": "vector"}, checkpoint=CHECKPOINTS,
+                     let={"w": "h^2 - 0.5"}, initial={"h": "1 + x", "q": {"x": "sin(6*y)", "y": "x"}},
+                     output={"every": {"count": 3}, "derived": {"slope": "grad(h)"}}, diagnostics=[
+                         "norms", {"integral": "h + q_x^2*h^(-1) + t"}, {"maximum": {"of": "slope_y*q_y", "where": True,
+                                                                              "name": "most"}}, {"minimum": "q_y"}])
+        self.assert_files(config, (2, 3))
+        self.assert_files(config, (4,), "--set", "ranks=[2,2]", precisions=("float32",))
+        self.assert_files({**config, "diagnostics": ["norms", *QUANTITIES]}, (2, 3))
+        large = {**config, "grid": {"points": [1103, 1201]}, "time": THREE_STEPS, "diagnostics": QUANTITIES}
+        self.assert_files(large, (3,), precisions=("float64",))
+
+    def test_others_gather(self):
+        """Of one machine, too, with the same bits."""
         whole = "^the first rank, of the whole grid"
-        for one in ({"histogram": {"field": "q.magnitude"}}, {"integral": "h"}):
-            self.assert_files({**config, "diagnostics": [*counts, one]}, (2,), way=whole)
+        self.assert_files({**SMALL, "kernels": {"reduce": "vectorized"}}, (2,), way=whole)
+        file = self.one({**LARGE_2D, "diagnostics": ["norms", *FORMULAS]})
+        self.assert_as_one(self.start_ranks(2, "run", file, "--output", "many", "--quiet", "--overwrite", "--summary", "-"),
+                           whole)
 
 
 class VerifiedOnGpu(PartsOnGpu, Errors):

@@ -443,9 +443,24 @@ class OnGpu(PartsOnGpu):
         _, err = self.start_many(3, "run", bad, "--output", "many", "--quiet", "--overwrite").communicate(timeout=120)
         self.assertIn(one.strip().splitlines()[0], err)
 
+    def test_implicit_steps(self):
+        for parameters in ({"diffusivity": 1}, {"diffusivity": "1 + x*y"}, {"diffusivity": "1 + x*y", "solver": "multigrid"}):
+            for diagnostics in ([], ["norms"]):
+                self.assert_files({**LARGE_2D, "time": {"scheme": "crank_nicolson", "step": 1e-6, "end": 2e-6},
+                                   "parameters": parameters, "diagnostics": diagnostics}, (2, 3), precisions=("float64",))
+
+    def test_numbers_of_simulations(self):
+        """The energy of a wave and the mass of what flows, whatever diagnostics there are."""
+        self.assert_files({**WAVE, "diagnostics": []}, (2, 3))
+        self.assert_files({**WAVE, "diagnostics": ["norms"]}, (4,), "--set", "ranks=[2,2]")
+        self.assert_files({**FLOW, "diagnostics": []}, (2, 3))
+        self.assert_files({**FLOW, "diagnostics": ["norms"]}, (8,), "--set", "ranks=[2,2,2]", precisions=("float64",))
+        line = {**WAVE, "grid": {"points": 400001}, "boundary": {"x": {"lower": "free", "upper": "fixed"}},
+                "initial": {"u": "exp(-40*(x - 0.4)^2)"}, "parameters": {"speed": "1 + x", "order": 4}}
+        self.assert_files({**line, "time": {"step": 1e-7, "end": 3e-7}}, (3,))
+
     def test_others_gather(self):
         whole = "^the first rank, of the whole grid"
-        self.assert_files(SMALL, (2,), way=whole)
         file = self.one({**SMALL, "diagnostics": []})
         self.assert_as_one(self.start_ranks(2, "run", file, "--output", "many", "--quiet", "--overwrite", "--summary", "-"),
                            whole)

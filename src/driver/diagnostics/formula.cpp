@@ -36,6 +36,11 @@ std::vector<bool> reads(Expression const& formula, std::size_t arrays) {
   return read;
 }
 
+std::string evaluate_variant(config::RunOptions const& run, Backend backend) {
+  auto const wanted = variant_of(run, "evaluate");
+  return wanted == "auto" ? std::string(evaluate::default_variant(backend)) : wanted;
+}
+
 namespace {
 
 constexpr std::string_view words[] = {"integral", "minimum", "maximum"};
@@ -84,8 +89,15 @@ std::vector<std::string> Entry::gives() const {
 }
 
 bool Entry::is_found_by_parts(config::RunOptions const& run, Backend backend) const {
-  return backend == Backend::cpu &&
-         (!quantity_.empty() || goes_by_planes(formula(), run.grid, run.grid.dims));
+  if (!quantity_.empty()) return true;
+  if (!goes_by_planes(formula(), run.grid, run.grid.dims)) return false;
+  if (backend == Backend::cpu) return true;
+  try {
+    by_indices(run, *this, find_ == Find::integral);
+    return true;
+  } catch (Error const&) {
+    return false;  // with weights it is too long or too deep
+  }
 }
 
 void Entry::declare_formula(Visitor& v, std::string_view key, std::string_view documentation,

@@ -37,6 +37,9 @@ std::vector<Variable> arrays_of(config::RunOptions const& run);
 /// Which of the arrays a formula reads.
 std::vector<bool> reads(Expression const& formula, std::size_t arrays);
 
+/// The row of `evaluate` that diagnostics take.
+std::string evaluate_variant(config::RunOptions const& run, Backend backend);
+
 /// `integral: FORMULA`, or with more to say `integral: {of: FORMULA, ...}`.
 class Entry : public config::Diagnostic {
  public:
@@ -51,8 +54,7 @@ class Entry : public config::Diagnostic {
   void declare(config::Visitor& visitor, config::Spec const& self,
                config::RunOptions const& run) override;
   std::vector<std::string> gives() const override;
-  /// One that can be evaluated at some points alone, on hosts: on a GPU functions and sums are its own. Of quantities the
-  /// simulation tells whether it finds them so.
+  /// One that can be evaluated at some points alone. Of quantities the simulation tells whether it finds them so.
   bool is_found_by_parts(config::RunOptions const& run, Backend backend) const override;
 
  private:
@@ -104,6 +106,10 @@ struct OnPieces {
 template <Find find>
 std::unique_ptr<SceneFinder> make_finder(config::RunOptions const& run,
                                          std::span<Field const> fields, Stream& stream);
+
+/// What an entry finds, with numbers of points in the place of all coordinates, and times the weights of an integral
+/// along all axes but the slowest where that `weighs`.
+Expression by_indices(config::RunOptions const& run, Entry const& entry, bool weighs);
 
 /// The same of fields of which ranks have parts, with the same bits. All ranks call it; on the first one it
 /// returns the values in the order of their names.

@@ -62,7 +62,7 @@ class Finder final : public SceneFinder {
       : grid_(run.grid),
         pieces_(pieces_of(run, grid_)),
         may_have_gaps_(run.simulation->has_gaps),
-        reduce_variant_(variant_of(run, "reduce")) {
+        reduce_variant_(reduce::variant_of_blocks(variant_of(run, "reduce"), stream.backend())) {
     std::vector<Array> of_fields;
     for (Variable const& array : arrays_of(run))
       if (!array.own_grid) of_fields.push_back(place(fields, array.field, array.component));
@@ -70,8 +70,7 @@ class Finder final : public SceneFinder {
       weights_ = {stream, MemorySpace::device, values_of_piece(grid_)};
       copy_async(weights_.span(), weights_of(run, grid_), stream);
     }
-    std::string variant = variant_of(run, "evaluate");
-    if (variant == "auto") variant = evaluate::default_variant(stream.backend());
+    auto const variant = evaluate_variant(run, stream.backend());
     for (auto const* asked : asked_for<Of<find>>(run)) {
       bool const is_quantity = !asked->quantity().empty();
       auto const arrays =

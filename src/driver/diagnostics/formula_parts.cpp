@@ -8,12 +8,14 @@
 #include <mutex>
 #include <span>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "core/buffer.hpp"
 #include "core/rank_failures.hpp"
 #include "core/rank_sums.hpp"
 #include "driver/diagnostics/formula.hpp"
+#include "expression/transform.hpp"
 #include "kernels/evaluate/evaluate.hpp"
 #include "kernels/evaluate/slabs.hpp"
 #include "kernels/support/parallel_for.hpp"
@@ -23,11 +25,35 @@
 namespace gridstride::formula {
 namespace {
 
-/// The formula with numbers of points in the place of all coordinates; a quantity is an array.
-Expression by_indices(Entry const& entry, Grid const& grid) {
-  if (!entry.quantity().empty()) return Expression::variable(expression::first_array);
-  return evaluate::by_indices(entry.formula(), grid);
+/// The weight of the trapezoidal rule along an axis, of the number of a point.
+Expression weight_along(int axis, std::int64_t points) {
+  using expression::Operation;
+  auto const half_at = [axis](std::int64_t end, Expression const& other) {
+    auto const is_end = expression::apply(Operation::equal, Expression::variable(axis),
+                                          Expression(static_cast<double>(end)));
+    return expression::apply(Operation::select, is_end, Expression(0.5), other);
+  };
+  return half_at(0, half_at(points - 1, Expression(1.0)));
 }
+
+/// Along all axes but the slowest.
+Expression weight(config::RunOptions const& run) {
+  Expression product(1.0);
+  for (int axis = 0; axis < run.grid.dims - 1; ++axis)
+    if (!is_periodic(run, axis)) product = product * weight_along(axis, run.grid.points[axis]);
+  return product;
+}
+
+}  // namespace
+
+/// A quantity is an array.
+Expression by_indices(config::RunOptions const& run, Entry const& entry, bool weighs) {
+  auto const formula = entry.quantity().empty() ? evaluate::by_indices(entry.formula(), run.grid)
+                                                : Expression::variable(expression::first_array);
+  return weighs ? formula * weight(run) : formula;
+}
+
+namespace {
 
 /// One formula, times the weights for an integral.
 template <class T>
@@ -39,7 +65,8 @@ class OfParts {
         weighs_(weighs),
         pieces_(pieces_of(run, run.grid)),
         stream_(parts.stream),
-        program_(stream_, by_indices(entry, run.grid), variant_of(run, "evaluate")),
+        program_(stream_, by_indices(run, entry, weighs && is_on_device()),
+                 evaluate_variant(run, stream_.backend())),
         clock_(stream_, MemorySpace::device, 1),
         slabs_(stream_, parts.plan, parts.ranks) {
     evaluate::set_clock(stream_, clock_.data(), {parts.clock.time, 0, 0});
@@ -71,10 +98,14 @@ class OfParts {
   std::int64_t end_of(std::size_t piece) const {
     return pieces_[piece].first + pieces_[piece].grid.size();
   }
-  void look(Planes const& pieces, std::function<void(Slab const&)> const& use);
+  bool is_on_device() const { return stream_.backend() == Backend::cuda; }
+  std::vector<std::int64_t> cuts_of(Planes const& pieces) const;
+  void look(Planes const& pieces, std::function<void(Slab const&)> const& use, bool alone);
+  void find_where_it_lies(std::vector<Block>& own);
   void evaluate_box(PointBox const& box, double* values);
   void weigh(PointBox const& box, double* values) const;
   double weight(int axis, std::int64_t at) const;
+  std::vector<Block> blocks_at(std::int64_t first, std::size_t values) const;
   std::vector<Block> blocks_of(Slab const& slab) const;
 
   config::RunOptions const& run_;
@@ -97,9 +128,9 @@ std::span<T const> OfParts<T>::find(Variable const& array) const {
                       [static_cast<std::size_t>(array.component)];
 }
 
-/// In slabs of whole blocks.
+/// Of slabs of whole blocks.
 template <class T>
-void OfParts<T>::look(Planes const& pieces, std::function<void(Slab const&)> const& use) {
+std::vector<std::int64_t> OfParts<T>::cuts_of(Planes const& pieces) const {
   std::vector<std::int64_t> cuts;
   for (auto p = static_cast<std::size_t>(pieces.lower); p < static_cast<std::size_t>(pieces.upper);
        ++p)
@@ -107,10 +138,49 @@ void OfParts<T>::look(Planes const& pieces, std::function<void(Slab const&)> con
          first += RankArrays<double>::slab_points(1))
       cuts.push_back(first);
   cuts.push_back(end_of(static_cast<std::size_t>(pieces.upper - 1)));
+  return cuts;
+}
+
+/// Of slabs that this rank alone has values of, or without these.
+template <class T>
+void OfParts<T>::look(Planes const& pieces, std::function<void(Slab const&)> const& use,
+                      bool alone) {
   auto const make = [this](std::size_t, PointBox const& box, double* values) {
     evaluate_box(box, values);
   };
-  slabs_.look_at_made(1, make, RankArrays<double>::Owners::all, use, cuts);
+  slabs_.look_at_made(1, make, RankArrays<double>::Owners::all, use, cuts_of(pieces),
+                      [alone](std::size_t) { return !alone; });
+}
+
+/// What a GPU alone has values of stays there.
+template <class T>
+void OfParts<T>::find_where_it_lies(std::vector<Block>& own) {
+  auto const slabs = slabs_.alone(cuts_of({0, std::ssize(pieces_)}));
+  auto const most = static_cast<std::size_t>(RankArrays<double>::slab_points(1));
+  Buffer<double> values(stream_, MemorySpace::device, slabs.empty() ? 0 : most);
+  for (auto const& [first, last] : slabs) {
+    auto const blocks = blocks_at(first, static_cast<std::size_t>(last - first));
+    own.insert(own.end(), blocks.begin(), blocks.end());
+  }
+  Buffer<Moments> on_device(stream_, MemorySpace::device, own.size());
+  std::size_t done = 0;
+  for (auto const& [first, last] : slabs) {
+    double* next = values.data();
+    for (PointBox const& box : boxes_of(run_.grid, first, last)) {
+      evaluate_box(box, next);
+      next += gridstride::size_of(box);
+    }
+    auto const size = static_cast<std::size_t>(last - first);
+    auto const blocks = blocks_at(first, size).size();
+    reduce::block_moments<double>(stream_, std::as_const(values).span().first(size),
+                                  own[done].place * reduce::host_block,
+                                  on_device.span().subspan(done, blocks));
+    done += blocks;
+  }
+  std::vector<Moments> found(own.size());
+  copy_async(std::span(found), std::as_const(on_device).span(), stream_);
+  stream_.synchronize();
+  for (std::size_t b = 0; b < own.size(); ++b) own[b].moments = found[b];
 }
 
 /// Of strips the values of arrays come together first.
@@ -123,7 +193,7 @@ void OfParts<T>::evaluate_box(PointBox const& box, double* values) {
   for (std::size_t i = 0; i < arrays_.size(); ++i) {
     T const* there = arrays_[i].data() + place;
     if (reads_[i] && rows.rows > 1) {
-      auto& target = packed.emplace_back(stream_, MemorySpace::host,
+      auto& target = packed.emplace_back(stream_, MemorySpace::device,
                                          static_cast<std::size_t>(gridstride::size_of(box)));
       copy_rows(stream_, copied_rows(rows, const_cast<T*>(there), target.data(), false));
       there = target.data();
@@ -133,7 +203,7 @@ void OfParts<T>::evaluate_box(PointBox const& box, double* values) {
   auto const size = static_cast<std::size_t>(gridstride::size_of(box));
   evaluate::evaluate<double>(stream_, program_, index_grid(run_.grid, box), clock_.data(), 0,
                              std::span(values, size), views);
-  if (weighs_) weigh(box, values);
+  if (weighs_ && !is_on_device()) weigh(box, values);
 }
 
 template <class T>
@@ -155,19 +225,27 @@ void OfParts<T>::weigh(PointBox const& box, double* values) const {
     }
 }
 
+/// Those of so many values of a piece.
+template <class T>
+auto OfParts<T>::blocks_at(std::int64_t first, std::size_t values) const -> std::vector<Block> {
+  auto const after = std::ranges::upper_bound(pieces_, first, {}, &Piece::first);
+  std::int64_t const piece = after - pieces_.begin() - 1;
+  std::int64_t const place =
+      (first - pieces_[static_cast<std::size_t>(piece)].first) / reduce::host_block;
+  std::vector<Block> blocks((values + reduce::host_block - 1) / reduce::host_block);
+  for (std::size_t n = 0; n < blocks.size(); ++n)
+    blocks[n] = {piece, place + static_cast<std::int64_t>(n), {}};
+  return blocks;
+}
+
 template <class T>
 auto OfParts<T>::blocks_of(Slab const& slab) const -> std::vector<Block> {
-  auto const after = std::ranges::upper_bound(pieces_, slab.first, {}, &Piece::first);
-  std::int64_t const piece = after - pieces_.begin() - 1;
-  std::int64_t const first = slab.first - pieces_[static_cast<std::size_t>(piece)].first;
   auto const values = slab.values.front();
   auto const block = static_cast<std::size_t>(reduce::host_block);
-  std::vector<Block> blocks((values.size() + block - 1) / block);
+  auto blocks = blocks_at(slab.first, values.size());
   parallel_for(std::ssize(blocks), reduce::host_block, [&](std::int64_t n) {
     auto const rest = values.subspan(static_cast<std::size_t>(n) * block);
-    auto& [of_piece, place, moments] = blocks[static_cast<std::size_t>(n)];
-    of_piece = piece;
-    place = first / reduce::host_block + n;
+    auto& [piece, place, moments] = blocks[static_cast<std::size_t>(n)];
     reduce::block_moments(rest.first(std::min(block, rest.size())), place * reduce::host_block,
                           std::span(&moments, 1));
   });
@@ -178,11 +256,15 @@ template <class T>
 std::vector<Moments> OfParts<T>::moments() {
   std::mutex mutex;
   std::vector<Block> own;
-  look({0, std::ssize(pieces_)}, [&](Slab const& slab) {
-    auto const blocks = blocks_of(slab);
-    std::scoped_lock const lock(mutex);
-    own.insert(own.end(), blocks.begin(), blocks.end());
-  });
+  if (is_on_device()) find_where_it_lies(own);
+  look(
+      {0, std::ssize(pieces_)},
+      [&](Slab const& slab) {
+        auto const blocks = blocks_of(slab);
+        std::scoped_lock const lock(mutex);
+        own.insert(own.end(), blocks.begin(), blocks.end());
+      },
+      !is_on_device());
   auto const blocks = to_first(parts_.ranks, own);
   if (!parts_.ranks.is_first()) return {};
   std::vector<std::vector<Moments>> of_pieces(pieces_.size());
@@ -202,13 +284,14 @@ std::int64_t OfParts<T>::place_of(double value, std::size_t piece) {
   std::mutex mutex;
   std::int64_t first = std::numeric_limits<std::int64_t>::max();
   auto const number = static_cast<std::int64_t>(piece);
-  look({number, number + 1}, [&](Slab const& slab) {
+  auto const use = [&](Slab const& slab) {
     auto const values = slab.values.front();
     auto const place = std::ranges::find(values, value);
     if (place == values.end()) return;
     std::scoped_lock const lock(mutex);
     first = std::min(first, slab.first + (place - values.begin()));
-  });
+  };
+  look({number, number + 1}, use, true);
   auto const all = of_all_ranks(parts_.ranks, first);
   return *std::ranges::min_element(all);
 }

@@ -169,10 +169,6 @@ void declare_field(config::Visitor& visitor, config::RunOptions const& run, std:
 /// The unit of a field, `1` for an unknown one.
 std::string unit_of(config::RunOptions const& run, std::string_view field);
 
-/// Whether values and counts of a field are the same in parts of it, which ranks have: lengths of vectors, which a GPU
-/// finds otherwise than its host, on hosts alone.
-bool is_the_same_in_parts(config::RunOptions const& run, std::string_view field, Backend backend);
-
 /// Whether a field lies on another grid than the file's.
 bool has_own_grid(config::RunOptions const& run, std::string_view field);
 

@@ -53,13 +53,6 @@ std::string unit_of(config::RunOptions const& run, std::string_view field) {
   return found == numbers.end() ? "1" : found->unit;
 }
 
-bool is_the_same_in_parts(config::RunOptions const& run, std::string_view field, Backend backend) {
-  return backend == Backend::cpu ||
-         std::ranges::none_of(run.fields, [&](config::FieldInfo const& info) {
-           return config::magnitude_name(info) == field;
-         });
-}
-
 bool has_own_grid(config::RunOptions const& run, std::string_view field) {
   auto const numbers = diagnosed_numbers(run.fields);
   auto const found = std::ranges::find(numbers, field, &config::FieldInfo::name);

@@ -13,10 +13,7 @@ namespace {
 class Norms final : public config::Diagnostic {
  public:
   std::vector<std::string> gives() const override { return {"norms of every field"}; }
-  /// Sums on a GPU have the order of that one.
-  bool is_found_by_parts(config::RunOptions const&, Backend backend) const override {
-    return backend == Backend::cpu;
-  }
+  bool is_found_by_parts(config::RunOptions const&, Backend) const override { return true; }
 };
 
 std::vector<std::string> norm_names(config::RunOptions const& run, Field const& field) {
@@ -27,8 +24,8 @@ std::vector<std::string> norm_names(config::RunOptions const& run, Field const& 
 template <class T>
 class NormsFinder final : public FieldFinder<T> {
  public:
-  NormsFinder(config::RunOptions const& run, Field const&, Stream&)
-      : variant_(variant_of(run, "reduce")) {}
+  NormsFinder(config::RunOptions const& run, Field const&, Stream& stream)
+      : variant_(reduce::variant_of_blocks(variant_of(run, "reduce"), stream.backend())) {}
 
   void collect(FieldLook<T> const& look, std::vector<double>& values,
                std::vector<Histogram>&) override {
