@@ -43,9 +43,7 @@ std::span<Variant<Function<T>> const> variants() {
       {"vectorized", Backend::cuda, GRIDSTRIDE_CUDA_ROW(cuda_vectorized<T>),
        "16-byte loads, several in flight per thread; the last block to finish combines all"},
       {"blocks", Backend::cuda, GRIDSTRIDE_CUDA_ROW(cuda_blocks<T>),
-       "the order of the host's threads, with its bits: of parts and of any GPU; moments at the "
-       "speed of "
-       "memory"},
+       "the order of the host's threads, with its bits, of parts of an array and on any GPU"},
       {"cub", Backend::cuda, GRIDSTRIDE_CUDA_ROW(cuda_cub<T>),
        "NVIDIA's cub::DeviceReduce; not moments; a sum of float32 is accumulated in float32"},
   };
