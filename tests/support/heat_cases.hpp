@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
-#include <regex>
 #include <string>
 #include <vector>
 
@@ -18,6 +17,7 @@
 #include "driver/error_norms.hpp"
 #include "driver/simulation_infos.hpp"
 #include "simulations/registry.hpp"
+#include "support/replaced.hpp"
 
 /// Heat problems with known solutions, solved without files.
 namespace gridstride::test {
@@ -155,8 +155,8 @@ inline std::string steady(int dims, std::string const& sides, int cells, int ste
     initial += fmt::format(" + sin(2*pi*{} + {})", axes[a], a);
     inverse_squares += static_cast<double>(cells) * cells;
   }
-  if (dims < 3) boundary = std::regex_replace(boundary, std::regex(" - z"), "");
-  if (dims < 2) boundary = std::regex_replace(boundary, std::regex(R"( \+ 2\*y| \+ y)"), "");
+  if (dims < 3) boundary = replaced(boundary, " - z", "");
+  if (dims < 2) boundary = replaced(boundary, R"( \+ 2\*y| \+ y)", "");
   double const step = 0.4 / inverse_squares;
   return fmt::format(
       "simulation: heat\n"

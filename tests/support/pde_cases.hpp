@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "support/heat_cases.hpp"
+#include "support/replaced.hpp"
 
 /// Systems of equations with known solutions, solved without files.
 namespace gridstride::test {
@@ -20,9 +21,7 @@ inline std::string manufactured_pde(std::string const& rate, int dims, std::stri
                                     int cells, std::string const& scheme) {
   static constexpr std::array<char const*, 3> axes = {"x", "y", "z"};
   static constexpr std::array<char const*, 3> phases = {"0.3", "0.7", "1.1"};
-  auto const of = [&](std::string const& field) {
-    return std::regex_replace(rate, std::regex("#"), field);
-  };
+  auto const of = [&](std::string const& field) { return replaced(rate, "#", field); };
   std::string sum, boundary, points;
   for (int a = 0; a < dims; ++a)
     sum += fmt::format("{}sin(2*pi*{} + {})", a == 0 ? "" : " + ", axes[a], phases[a]);

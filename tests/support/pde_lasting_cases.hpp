@@ -4,10 +4,10 @@
 
 #include <array>
 #include <random>
-#include <regex>
 #include <string>
 
 #include "support/pde_cases.hpp"
+#include "support/replaced.hpp"
 
 /// Systems with formulas of space in them, which may be arrays or not.
 namespace gridstride::test {
@@ -60,7 +60,7 @@ inline LastingCase random_lasting_case(std::mt19937& random) {
   for (int n = 0; n < 3; ++n) {
     std::string term = is_carried && n == 0 ? pick(carried) : pick(rates);
     std::string const S = one.dims == 3 && random() % 2 == 0 ? pick(in_space) : pick(formulas);
-    terms += (n == 0 ? "" : " + ") + std::regex_replace(term, std::regex("S"), S);
+    terms += (n == 0 ? "" : " + ") + replaced(term, "S", S);
   }
   one.rate = terms;
   static constexpr char const* schemes[] = {"rk4", "ssprk3"};
@@ -74,8 +74,7 @@ inline std::string lasting_text(LastingCase const& one, bool arrays) {
   std::string rate = one.rate, points, boundary;
   for (auto const& [letter, meaning] :
        {std::pair{"X", "x"}, {"Y", "y"}, {"Z", "z"}, {"R", "uniform(5)"}})
-    rate = std::regex_replace(rate, std::regex(letter),
-                              arrays ? meaning : fmt::format("if(t < -1, 0, {})", meaning));
+    rate = replaced(rate, letter, arrays ? meaning : fmt::format("if(t < -1, 0, {})", meaning));
   for (std::size_t axis = 0; axis < static_cast<std::size_t>(one.dims); ++axis) {
     points += fmt::format("{}{}", axis == 0 ? "" : ", ", one.points[axis]);
     boundary += fmt::format("{}{}: {}", axis == 0 ? "" : ", ", "xyz"[axis], one.sides[axis]);

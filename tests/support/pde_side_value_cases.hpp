@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <regex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +10,7 @@
 #include "driver/diagnostics/numbers.hpp"
 #include "driver/error_norms.hpp"
 #include "support/pde_cases.hpp"
+#include "support/replaced.hpp"
 
 /// Systems whose sides have fluxes, or values that follow from fields.
 namespace gridstride::test {
@@ -61,7 +61,7 @@ inline std::string flux_pde(std::string const& equations, std::string const& flu
       char const kind = sides[2 * a + end];
       if (kind == 'd') return "dirichlet";
       if (kind == 'n') return "neumann";
-      auto const through = std::regex_replace(flux, std::regex("@"), axis);
+      auto const through = replaced(flux, "@", axis);
       return fmt::format("{{flux: \"{}({})\"}}", end == 0 ? "-" : "", through);
     };
     boundary += is_periodic
@@ -94,8 +94,7 @@ inline std::string field_sides_pde(std::string const& of_u, std::string const& o
     points += fmt::format("{}{}", a == 0 ? "" : ", ", cells + 1);
     auto const both = [&](std::string const& side) {
       auto const at = [&](char const* sign) {
-        return std::regex_replace(side, std::regex("@(\\w)"),
-                                  fmt::format("{}diff($1, {})", sign, axis));
+        return replaced(side, "@(\\w)", fmt::format("{}diff($1, {})", sign, axis));
       };
       return fmt::format("{}: {{lower: {}, upper: {}}}", axis, at("-"), at(""));
     };

@@ -10,11 +10,13 @@
 
 #include "core/error.hpp"
 #include "support/pde_cases.hpp"
+#include "support/replaced.hpp"
 
 namespace gridstride {
 namespace {
 
 using test::OrderCase;
+using test::replaced;
 using test::run_pde;
 using test::step_of;
 
@@ -368,9 +370,7 @@ TEST(Pde, VectorsHaveTheirComponentsSideBySide) {
       "grid: {points: [24, 17]}\n"
       "time: {scheme: ssprk3, end: 0.05}\n"
       "boundary: {x: periodic, y: {lower: {neumann: VALUE}, upper: {dirichlet: VALUE}}}\n";
-  auto const with = [&](char const* value) {
-    return std::regex_replace(problem, std::regex("VALUE"), value);
-  };
+  auto const with = [&](char const* value) { return replaced(problem, "VALUE", value); };
   auto const both = run_pde(
       "simulation: pde\nfields: {q: vector}\n"
       "equations: {q: \"0.05*laplace(q) - advect(q, q)\"}\n"

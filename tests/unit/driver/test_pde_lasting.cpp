@@ -1,18 +1,19 @@
 #include <gtest/gtest.h>
 
 #include <random>
-#include <regex>
 #include <stdexcept>
 #include <string>
 
 #include "simulations/pde_schemes.hpp"
 #include "simulations/pde_stability.hpp"
 #include "support/pde_lasting_cases.hpp"
+#include "support/replaced.hpp"
 
 /// Formulas of space that become arrays.
 namespace gridstride {
 namespace {
 
+using test::replaced;
 using test::run_pde;
 
 std::size_t arrays_of(std::string const& yaml) {
@@ -45,12 +46,12 @@ std::string box(std::string const& equations, std::string const& time,
 
 /// Formulas that ask for the field stay formulas, and have the same values.
 std::string without_arrays(std::string text) {
-  text = std::regex_replace(text, std::regex("X"), "if(u < -99, 0, x)");
-  return std::regex_replace(text, std::regex("Y"), "if(u < -99, 0, y)");
+  text = replaced(text, "X", "if(u < -99, 0, x)");
+  return replaced(text, "Y", "if(u < -99, 0, y)");
 }
 std::string with_arrays(std::string text) {
-  text = std::regex_replace(text, std::regex("X"), "x");
-  return std::regex_replace(text, std::regex("Y"), "y");
+  text = replaced(text, "X", "x");
+  return replaced(text, "Y", "y");
 }
 
 TEST(PdeLasting, IsReadByAllThatIsFoundForAStage) {

@@ -3,16 +3,17 @@
 #include <cmath>
 #include <numbers>
 #include <numeric>
-#include <regex>
 #include <string>
 
 #include "core/error.hpp"
 #include "support/pde_sides_cases.hpp"
+#include "support/replaced.hpp"
 
 /// Names under `let` with sides of their own.
 namespace gridstride {
 namespace {
 
+using test::replaced;
 using test::run_pde;
 
 double difference(std::vector<double> const& a, std::vector<double> const& b) {
@@ -40,15 +41,14 @@ double mass(std::vector<double> const& c) {
 TEST(PdeNames, CahnHilliardInABoxKeepsItsMass) {
   std::string const text = test::separation("{neumann: 0}", true);
   auto const late = run_pde(text).fields[0];
-  auto const early =
-      run_pde(std::regex_replace(text, std::regex("end: 2"), "end: 0.0001")).fields[0];
+  auto const early = run_pde(replaced(text, "end: 2", "end: 0.0001")).fields[0];
   EXPECT_GT(difference(early, late), 0.01);
   EXPECT_NEAR(mass(late), mass(early), 1e-12 * mass(early));
   // What mirrors both is what mirrors c alone.
   EXPECT_LT(difference(late, run_pde(test::separation("{neumann: 0}", false)).fields[0]), 1e-12);
   // A μ that is held lets c through.
-  auto const open = run_pde(std::regex_replace(text, std::regex("mu: \\{x: \\{neumann: 0\\}"),
-                                               "mu: {x: {dirichlet: 0.01}"));
+  auto const open =
+      run_pde(replaced(text, "mu: \\{x: \\{neumann: 0\\}", "mu: {x: {dirichlet: 0.01}"));
   EXPECT_GT(std::abs(mass(open.fields[0]) - mass(early)), 1e-3);
 }
 
@@ -95,15 +95,14 @@ TEST(PdeNames, VectorsAndNamesOfNames) {
       "time: {scheme: ssprk3, end: 0.05, step: 1e-4}\noutput: {every: {count: 1}}\n"
       "boundary: {u: {x: wall, y: wall}";
   auto const array = run_pde(text + ", q: {x: wall, y: wall}, s: {x: wall, y: wall}}\n");
-  auto const compact = run_pde(
-      std::regex_replace(text, std::regex("s: div\\(q\\), q: grad\\(u\\)"), "s: laplace(u)") +
-      "}\n");
+  auto const compact =
+      run_pde(replaced(text, "s: div\\(q\\), q: grad\\(u\\)", "s: laplace(u)") + "}\n");
   EXPECT_EQ(array.fields[0].size(), 108);
   // Differences of an array of differences reach over two points.
   EXPECT_GT(difference(array.fields[0], compact.fields[0]), 1e-4);
   auto const components =
-      run_pde(std::regex_replace(text, std::regex("s: div\\(q\\), q: grad\\(u\\)"),
-                                 "s: d_dx(a) + d_dy(b), a: d_dx(u), b: d_dy(u)") +
+      run_pde(replaced(text, "s: div\\(q\\), q: grad\\(u\\)",
+                       "s: d_dx(a) + d_dy(b), a: d_dx(u), b: d_dy(u)") +
               ", a: {x: {dirichlet: 0}, y: wall}, b: {x: wall, y: {dirichlet: 0}}}\n");
   EXPECT_LT(difference(array.fields[0], components.fields[0]), 1e-13);
 }
@@ -156,8 +155,8 @@ TEST(PdeNames, FaultsAreToldInTheirPlaces) {
 TEST(PdeNames, AreSeenByWhatFollowsFromThem) {
   auto const text = test::separation("{neumann: 0}", true);
   auto const with = [&](char const* derived) {
-    return run_pde(std::regex_replace(text, std::regex("output: \\{"),
-                                      std::string("output: {derived: {m: ") + derived + "}, "));
+    return run_pde(
+        replaced(text, "output: \\{", std::string("output: {derived: {m: ") + derived + "}, "));
   };
   auto const name = with("mu"), formula = with("\"diff(f, c) - 2*laplace(c)\"");
   ASSERT_EQ(name.fields.size(), 2);

@@ -6,7 +6,6 @@
 #include <iterator>
 #include <numbers>
 #include <numeric>
-#include <regex>
 #include <string>
 #include <vector>
 
@@ -15,11 +14,13 @@
 #include "simulations/pde_parameters.hpp"
 #include "support/pde_cases.hpp"
 #include "support/pde_outputs.hpp"
+#include "support/replaced.hpp"
 
 /// Differences of higher order, and from upwind, in whole runs.
 namespace gridstride {
 namespace {
 
+using test::replaced;
 using test::run_pde;
 using test::step_of;
 
@@ -41,7 +42,7 @@ TEST_P(PdeSpace, HasItsOrder) {
   auto const error = [&](int n) {
     auto text = test::manufactured_pde(one.rate, one.dims, one.sides, n, "rk4");
     // Short enough that time adds nothing to errors of sixth order.
-    text = std::regex_replace(text, std::regex("end: 0.05"), "end: 0.02, safety: 0.4");
+    text = replaced(text, "end: 0.05", "end: 0.02, safety: 0.4");
     return test::solution_error(text + "space: " + one.space + "\n", Backend::cpu);
   };
   auto const coarse = error(one.cells), fine = error(2 * one.cells);
@@ -259,9 +260,8 @@ void expect_to_tend_to(double value, Profile const& coarse, Profile const& fine,
 
 /// ρ, u and p.
 Profile sods_tube(int points) {
-  auto const found = run_pde(std::regex_replace(input("sod.yaml"), std::regex("points: 401"),
-                                                fmt::format("points: {}", points)))
-                         .fields;
+  auto const found =
+      run_pde(replaced(input("sod.yaml"), "points: 401", fmt::format("points: {}", points))).fields;
   Profile profile = {.places = {}, .values = {3, std::vector<double>{}}};
   for (std::size_t i = 0; i < found[0].size(); ++i) {
     double const rho = found[0][i], u = found[1][i] / rho;
@@ -305,10 +305,10 @@ TEST(PdeKnownAnswers, SodsTube) {
 
 /// Height and velocity along x.
 Profile broken_dam(int points, std::string const& precision) {
-  auto text = std::regex_replace(input("shallow_water.yaml"), std::regex(R"(\[501, 51\])"),
-                                 fmt::format("[{}, 4]", points));
-  text = std::regex_replace(text, std::regex("y: wall"), "y: periodic");
-  text = std::regex_replace(text, std::regex("events: .*\n"), "");
+  auto text =
+      replaced(input("shallow_water.yaml"), R"(\[501, 51\])", fmt::format("[{}, 4]", points));
+  text = replaced(text, "y: wall", "y: periodic");
+  text = replaced(text, "events: .*\n", "");
   auto const found = run_pde(text + "precision: " + precision + "\n").fields;
   Profile profile = {.places = {}, .values = {2, std::vector<double>{}}};
   auto const count = static_cast<std::size_t>(points);
@@ -377,9 +377,7 @@ TEST(PdeConvection, NamesWithSidesAreCarriedAlike) {
       "let: {p: 5*h^2}\nequations: {h: \"-div([q])\", q: \"-div([q^2/h + p])\"}\n"
       "space: {convection: weno5}\ninitial: {h: \"if(x < 0.5, 2, 1)\", q: 0}\n"
       "time: {scheme: ssprk3, end: 0.03}\n";
-  auto const run = [&](char const* sides) {
-    return run_pde(std::regex_replace(text, std::regex("SIDES"), sides));
-  };
+  auto const run = [&](char const* sides) { return run_pde(replaced(text, "SIDES", sides)); };
   auto const array = run(", p: {x: periodic}"), formula = run("");
   EXPECT_EQ(array.steps, formula.steps);
   for (std::size_t c = 0; c < 2; ++c)

@@ -1,11 +1,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <regex>
 #include <string>
 
 #include "core/error.hpp"
 #include "support/poisson_reference.hpp"
+#include "support/replaced.hpp"
 
 namespace gridstride::test {
 namespace {
@@ -189,9 +189,7 @@ TEST(PoissonNewton, LinearEquations) {
 TEST(PoissonNewton, BeginsWhereRootsVanish) {
   std::string const exact = "x*(1 - x)/2";
   for (std::string const root : {"#*sqrt(#^2)", "#*abs(#)^0.25", "#*cbrt(#)", "cbrt(#)"}) {
-    auto const of = [&](std::string const& value) {
-      return std::regex_replace(root, std::regex("#"), value);
-    };
+    auto const of = [&](std::string const& value) { return replaced(root, "#", value); };
     auto const solved = solve_poisson(
         poisson_yaml({{33}, "dd"}, exact, {"1/2 - x", "", ""},
                      "source: \"1 + " + of("(" + exact + ")") + " - " + of("u") + "\"", "float64"),

@@ -8,7 +8,6 @@
 #include <iterator>
 #include <limits>
 #include <random>
-#include <regex>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -20,6 +19,7 @@
 #include "support/diagnostics_runs.hpp"
 #include "support/environment.hpp"
 #include "support/pde_cases.hpp"
+#include "support/replaced.hpp"
 #include "support/system_cases.hpp"
 #include "unit/gpu/gpu.hpp"
 
@@ -272,8 +272,7 @@ TEST(InterpreterGpu, RunsTheInputs) {
     std::stringstream text;
     text << file.rdbuf();
     auto const shorter = [&, end = end](char const* variant) {
-      auto yaml = std::regex_replace(text.str(), std::regex(", end: [0-9.]+"),
-                                     fmt::format(", end: {}", end));
+      auto yaml = test::replaced(text.str(), ", end: [0-9.]+", fmt::format(", end: {}", end));
       return yaml + fmt::format("kernels: {{system: {}}}\n", variant);
     };
     EXPECT_EQ(outcome_of(shorter("interpreter")).result.fields,
