@@ -7,6 +7,7 @@
 #include <cstddef>
 
 #include "core/error.hpp"
+#include "equations/parity.hpp"
 #include "grid/grid.hpp"
 
 namespace gridstride::equations {
@@ -24,13 +25,6 @@ Sides flipped(Sides sides, Orders const& orders) {
   return sides;
 }
 
-/// Functions that are odd.
-bool is_odd(Operation operation) {
-  constexpr Operation all[] = {Operation::negate, Operation::sin,  Operation::tan,  Operation::asin,
-                               Operation::atan,   Operation::sinh, Operation::tanh, Operation::cbrt,
-                               Operation::sign,   Operation::erf};
-  return std::ranges::find(all, operation) != std::end(all);
-}
 bool is_even(Operation operation) {
   return operation == Operation::cos || operation == Operation::cosh || operation == Operation::abs;
 }

@@ -45,9 +45,10 @@ auto located(In in, std::size_t index, Find const& find) {
   }
 }
 
-class Splitter {
+class ModalSplitter {
  public:
-  Splitter(System const& system, ModalSpace const& space, std::vector<BeyondSides> const& sides)
+  ModalSplitter(System const& system, ModalSpace const& space,
+                std::vector<BeyondSides> const& sides)
       : system_(system),
         space_(space),
         points_(system_, sides),
@@ -370,7 +371,7 @@ int transforms_of(ModalSystem const& system) {
 ModalSystem split_exactly(System const& system, ModalSpace const& space,
                           std::vector<BeyondSides> const& sides, ConstraintSolution& solution) {
   try {
-    return Splitter(system, space, sides).split(solution);
+    return ModalSplitter(system, space, sides).split(solution);
   } catch (ConstraintError const& error) {
     throw ModalError(In::constraint, error.constraint, error.what());
   }

@@ -21,14 +21,6 @@ Parity product(Parity a, Parity b) {
           (a.same && b.opposite) || (a.opposite && b.same)};
 }
 
-/// Functions with f(−a) = −f(a), whatever the sign of a zero is (`atan2` jumps there).
-bool is_odd(Operation operation) {
-  constexpr std::array all = {Operation::negate, Operation::sin,  Operation::tan,  Operation::asin,
-                              Operation::atan,   Operation::sinh, Operation::tanh, Operation::cbrt,
-                              Operation::erf,    Operation::sign};
-  return std::ranges::find(all, operation) != all.end();
-}
-
 Parity of_operation(StencilProgram const& program, Node const& node,
                     std::vector<Parity> const& found) {
   std::array<Parity, 3> a;
@@ -65,6 +57,13 @@ Parity of_operation(StencilProgram const& program, Node const& node,
 }
 
 }  // namespace
+
+bool is_odd(Operation operation) {
+  constexpr std::array all = {Operation::negate, Operation::sin,  Operation::tan,  Operation::asin,
+                              Operation::atan,   Operation::sinh, Operation::tanh, Operation::cbrt,
+                              Operation::erf,    Operation::sign};
+  return std::ranges::find(all, operation) != all.end();
+}
 
 std::vector<Parity> parities_of(StencilProgram const& program, std::vector<char> const& turned) {
   std::vector<Parity> found;

@@ -7,6 +7,9 @@
 /// What becomes of terms where some of the unknowns have the other sign.
 namespace gridstride::equations {
 
+/// Of functions with f(−a) = −f(a), whatever the sign of a zero is (`atan2` jumps there).
+bool is_odd(expression::Operation operation);
+
 /// Whether a term keeps its value, or has the other sign: 0 does both, most do neither. Both are meant to
 /// the last bit, but for the sign of zeros.
 struct Parity {

@@ -236,8 +236,6 @@ Sums sums_of(Csr<T> const& rows, sparse::Exponents const& exponents, std::span<X
   return found;
 }
 
-double ratio(double part, double whole) { return part == 0 ? 0 : part / whole; }
-
 }  // namespace
 
 template <class T>

@@ -26,6 +26,9 @@ struct Residual {
   double scaled_backward_error = 0;
 };
 
+/// What part is of the whole; 0 where there is none of it.
+inline double ratio(double part, double whole) { return part == 0 ? 0 : part / whole; }
+
 template <class T>
 class ScaledSystem {
  public:

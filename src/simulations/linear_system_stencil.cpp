@@ -69,8 +69,6 @@ double largest_of(reduce::Moments<double> const& found) {
   return std::max(std::abs(found.minimum), std::abs(found.maximum));
 }
 
-double ratio(double part, double whole) { return part == 0 ? 0 : part / whole; }
-
 template <class T>
 class StencilSystem final : public OneShot {
  public:

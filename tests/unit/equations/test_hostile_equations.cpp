@@ -248,7 +248,7 @@ TEST(HostileEquations, NothingOfTheTextReachesTheCompiler) {
       {{"u", "asm"}, {"v", "return0"}, {"q", "__global__"}, {"w", "blockIdx"}, {"k", "template"}}};
   auto const renamed = [&](std::string text) {
     for (auto const& [name, other] : names)
-      text = test::replaced(text, std::string("\\b") + name + "\\b", other);
+      text = gridstride::test::replaced(text, std::string("\\b") + name + "\\b", other);
     return text;
   };
   Samples samples;
