@@ -218,9 +218,12 @@ class Parts(Shared):
         return self.start_ranks(count, *arguments)
 
     def assert_files(self, config, counts, *options, way=EACH, precisions=("float64", "float32")):
+        """By each number of ranks and in each precision, taken by turns."""
+        turns = max(len(counts), len(precisions))
+        pairs = [(precisions[n % len(precisions)], counts[n % len(counts)]) for n in range(turns)]
         for precision in precisions:
             file = self.one({**config, "precision": precision})
-            for count in counts:
+            for count in (count for of, count in pairs if of == precision):
                 with self.subTest(ranks=count, precision=precision, options=options):
                     self.assert_as_one(self.start_many(count, "run", file, "--output", "many", "--quiet", "--overwrite",
                                                        "--summary", "-", *options), way)

@@ -35,9 +35,9 @@ class OfTheHost(Parts):
         self.assert_files({**FLOW, **small, "grid": {"points": [23, 24, 25]}}, (8,), "--set", "ranks=[2,2,2]")
 
     def test_implicit_steps(self):
-        for parameters in ({}, {"solver": "multigrid"}):
+        for count, parameters in ((2, {}), (3, {"solver": "multigrid"})):
             self.assert_files({**LARGE_2D, "time": {"scheme": "crank_nicolson", "step": 1e-6, "end": 2e-6},
-                               "parameters": {"diffusivity": "1 + x*y", **parameters}}, (2, 3), precisions=("float64",))
+                               "parameters": {"diffusivity": "1 + x*y", **parameters}}, (count,), precisions=("float64",))
 
     def test_starts_from_files(self):
         """In the order of memory, and in another one, from which the first rank has all of it for a while."""
@@ -80,7 +80,7 @@ class OfTheHost(Parts):
         self.assert_files({**small, "initial": tiny, "equations": {"h": "0*h", "q": "0*q"}}, (3,), precisions=("float64",))
         self.assert_files({**small, "time": {"end": 0.01, "step": "adaptive", "scheme": "rk45"}}, (3,))
         self.assert_files(volume, (3,))
-        self.assert_files(large, (2, 3, 5), precisions=("float64",))
+        self.assert_files(large, (5,), precisions=("float64",))
         self.assert_files(large, (4,), "--set", "ranks=[2,2]", precisions=("float32",))
         self.assert_files({**volume, "diagnostics": []}, (8,), "--set", "ranks=[2,2,2]")
         self.assert_files({**large, "output": {**large["output"], "compression": 3, "formats": ["hdf5"]}}, (2,),
