@@ -31,6 +31,7 @@
 #include "kernels/fft/block_transform.cuh"
 #include "kernels/fft/cufft_plan.cuh"
 #include "kernels/support/preparation.cuh"
+#include "kernels/support/shared_bytes.cuh"
 
 namespace gridstride::convolve {
 
@@ -160,12 +161,6 @@ Row<T> const* cheapest(Device const& device, std::int64_t taps, std::int64_t len
     if (best == nullptr || cost < best_cost) best = &row, best_cost = cost;
   }
   return best;
-}
-
-template <class Kernel>
-void allow_shared_bytes(Kernel* kernel, std::size_t bytes) {
-  GRIDSTRIDE_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                       static_cast<int>(bytes)));
 }
 
 /// A filter's spectrum and the roots of one, for one number of points.

@@ -15,6 +15,7 @@
 
 #include "kernels/convolve/window.cuh"
 #include "kernels/support/async_copy.cuh"
+#include "kernels/support/shared_bytes.cuh"
 #include "kernels/support/vector.cuh"
 
 namespace gridstride::convolve {
@@ -114,8 +115,7 @@ void launch(Stream& stream, Arguments<T> const& a) {
                                                          : across_kernel<warps, 1, T>;
         auto const rows = tile + tiles_of(work.count, across_outputs<T>) * across_outputs<T>;
         auto const bytes = static_cast<int>(rows * bytes_of_row<T>);
-        GRIDSTRIDE_CUDA(
-            cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+        allow_shared_bytes(kernel, static_cast<std::size_t>(bytes));
         kernel<<<blocks, warps * lanes, bytes, native(stream)>>>(
             work, ParameterTaps<T>::of(piece), static_cast<unsigned>(column_tiles));
         GRIDSTRIDE_CHECK_LAUNCH(stream, "convolve register across");

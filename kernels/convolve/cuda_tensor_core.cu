@@ -27,6 +27,7 @@
 
 #include "kernels/convolve/work.cuh"
 #include "kernels/support/async_copy.cuh"
+#include "kernels/support/shared_bytes.cuh"
 
 namespace gridstride::convolve {
 
@@ -205,8 +206,7 @@ void launch(Stream& stream, Arguments<double> const& a) {
     auto const tiles = parts * tiles_of(work.inner * work.outer, Layout::signals);
     int const steps = steps_for(work.count);
     int const bytes = shared_bytes(steps);
-    GRIDSTRIDE_CUDA(cudaFuncSetAttribute(tensor_core_kernel<Layout>,
-                                         cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+    allow_shared_bytes(tensor_core_kernel<Layout>, static_cast<std::size_t>(bytes));
     double const* const taps =
         a.filter->device_taps().data() + (piece.data() - a.filter->taps().data());
     tensor_core_kernel<Layout>

@@ -19,6 +19,7 @@
 #include "kernels/eigen/tiles.hpp"
 #include "kernels/support/collectives.cuh"
 #include "kernels/support/launch.cuh"
+#include "kernels/support/shared_bytes.cuh"
 
 namespace gridstride::eigen {
 
@@ -231,7 +232,7 @@ void launch_combine(Stream& stream, std::int64_t size, Rows const& in, Small con
   auto const there = on_device(stream, by_rows);
   int const bytes = in.count() * places * 8;
   auto const kernel = combine_kernel<places, columns>;
-  GRIDSTRIDE_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+  allow_shared_bytes(kernel, static_cast<std::size_t>(bytes));
   kernel<<<blocks_for(size, places), threads, static_cast<unsigned>(bytes), native(stream)>>>(
       size, in, there.data(), stride, out);
   GRIDSTRIDE_CHECK_LAUNCH(stream, "eigen combine");

@@ -16,6 +16,7 @@
 #include "kernels/factorize/rows.hpp"
 #include "kernels/matmul/matmul.hpp"
 #include "kernels/support/launch.cuh"
+#include "kernels/support/shared_bytes.cuh"
 
 namespace gridstride::factorize {
 
@@ -138,8 +139,7 @@ void Cholesky<T>::factor_panel(Stream& stream, std::int64_t begin, std::int64_t 
   auto const columns = static_cast<int>(end - begin);
   T* const diagonal = a_.data + begin * (a_.leading + 1);
   int const bytes = diagonal_bytes<T>(panel_columns_);
-  GRIDSTRIDE_CUDA(
-      cudaFuncSetAttribute(diagonal_kernel<T>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+  allow_shared_bytes(diagonal_kernel<T>, static_cast<std::size_t>(bytes));
   diagonal_kernel<<<1, diagonal_threads, bytes, native(stream)>>>(diagonal, a_.leading, columns,
                                                                   static_cast<int>(begin), status_);
   GRIDSTRIDE_CHECK_LAUNCH(stream, "factorize cholesky diagonal");

@@ -26,6 +26,7 @@
 #include "kernels/histogram/tables.cuh"
 #include "kernels/support/collectives.cuh"
 #include "kernels/support/launch.cuh"
+#include "kernels/support/shared_bytes.cuh"
 
 namespace gridstride::histogram {
 
@@ -193,8 +194,7 @@ template <class T, class Bins>
 void weigh_in_shared(Stream& stream, Arguments<T> const& a, Bins const& bin_of) {
   std::size_t const bytes = static_cast<std::size_t>(a.bins) * sizeof(Fixed);
   auto const kernel = shared_weigh_kernel<T, Bins>;
-  GRIDSTRIDE_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                       static_cast<int>(bytes)));
+  allow_shared_bytes(kernel, bytes);
   DeviceSums<T> sums(stream, a);
   kernel<<<filling_blocks(stream, a.size), threads, bytes, native(stream)>>>(
       a.input, a.weights, a.size, bin_of, sums.table());

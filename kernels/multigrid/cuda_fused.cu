@@ -13,6 +13,7 @@
 #include "kernels/multigrid/rows.hpp"
 #include "kernels/multigrid/small.cuh"
 #include "kernels/support/launch.cuh"
+#include "kernels/support/shared_bytes.cuh"
 
 namespace gridstride::multigrid {
 
@@ -128,8 +129,7 @@ class Launcher {
  private:
   void make_step_by_step() const {
     auto const bytes = small_.bytes();
-    GRIDSTRIDE_CUDA(cudaFuncSetAttribute(
-        small_kernel<S>, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
+    allow_shared_bytes(small_kernel<S>, bytes);
     small_kernel<<<1, threads_of_tail, bytes, native(stream_)>>>(orders_, small_);
     GRIDSTRIDE_CHECK_LAUNCH(stream_, "multigrid small levels");
   }

@@ -15,6 +15,7 @@
 #include "kernels/multigrid/columns.cuh"
 #include "kernels/multigrid/march.cuh"
 #include "kernels/support/launch.cuh"
+#include "kernels/support/shared_bytes.cuh"
 
 namespace gridstride::multigrid {
 
@@ -310,8 +311,7 @@ template <class S>
 void march(Stream& stream, SolveByModes<S> const& solve) {
   auto const launch = [&](auto* kernel, dim3 grid, int threads, int places) {
     int const bytes = places * static_cast<int>(sizeof(S));
-    GRIDSTRIDE_CUDA(
-        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+    allow_shared_bytes(kernel, static_cast<std::size_t>(bytes));
     kernel<<<grid, threads, bytes, native(stream)>>>(solve);
     GRIDSTRIDE_CHECK_LAUNCH(stream, "multigrid modes");
   };

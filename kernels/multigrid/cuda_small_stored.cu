@@ -12,6 +12,7 @@
 #include "kernels/multigrid/small.cuh"
 #include "kernels/support/collectives.cuh"
 #include "kernels/support/launch.cuh"
+#include "kernels/support/shared_bytes.cuh"
 
 namespace gridstride::multigrid {
 
@@ -431,8 +432,7 @@ bool has_small_stored(Stream const& stream, Small<S> const& small) {
 template <class S>
 void small_stored(Stream& stream, Orders const& orders, Small<S> const& small) {
   auto const places = SmallPlaces<S>::of(small);
-  GRIDSTRIDE_CUDA(cudaFuncSetAttribute(small_stored_kernel<S>,
-                                       cudaFuncAttributeMaxDynamicSharedMemorySize, places.end));
+  allow_shared_bytes(small_stored_kernel<S>, static_cast<std::size_t>(places.end));
   follow(stream, small_stored_kernel<S>, 1, threads_of_small, static_cast<std::size_t>(places.end),
          orders, small, places);
   GRIDSTRIDE_CHECK_LAUNCH(stream, "multigrid small levels");

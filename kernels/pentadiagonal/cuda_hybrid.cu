@@ -22,6 +22,7 @@
 #include "kernels/pentadiagonal/hybrid.cuh"
 #include "kernels/pentadiagonal/rows.hpp"
 #include "kernels/support/launch.cuh"
+#include "kernels/support/shared_bytes.cuh"
 
 namespace gridstride::pentadiagonal {
 
@@ -61,8 +62,7 @@ template <TileTask task, bool given, class T>
 void launch_kernel(Stream& stream, TileLevel<T> const& level) {
   auto const bytes = shared_bytes(level);
   auto* const kernel = hybrid_kernel<task, given, T>;
-  GRIDSTRIDE_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                       static_cast<int>(bytes)));
+  allow_shared_bytes(kernel, bytes);
   kernel<<<blocks_of(level), threads_of(level), bytes, native(stream)>>>(level);
   GRIDSTRIDE_CHECK_LAUNCH(stream, "pentadiagonal hybrid");
 }

@@ -13,6 +13,7 @@
 #include "kernels/stencil/alternating.cuh"
 #include "kernels/support/async_copy.cuh"
 #include "kernels/support/launch.cuh"
+#include "kernels/support/shared_bytes.cuh"
 
 namespace gridstride::stencil {
 
@@ -260,8 +261,7 @@ void launch_rows(Stream& stream, LineSweep<T> const& sweep) {
   auto const blocks = static_cast<unsigned>((sweep.lines + lines_of_block - 1) / lines_of_block);
   std::size_t const bytes = sizeof(T) * slots * warp_rows<T> * (threads / 32);
   auto* const kernel = rows_kernel<whole, plain, T>;
-  GRIDSTRIDE_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                       static_cast<int>(bytes)));
+  allow_shared_bytes(kernel, bytes);
   kernel<<<blocks, threads, bytes, native(stream)>>>(sweep, teams, height);
   GRIDSTRIDE_CHECK_LAUNCH(stream, "stencil alternating rows");
 }

@@ -34,6 +34,7 @@
 #include "kernels/stencil/temporal_volume_sides.cuh"
 #include "kernels/support/async_copy.cuh"
 #include "kernels/support/launch.cuh"
+#include "kernels/support/shared_bytes.cuh"
 #include "kernels/support/vector.cuh"
 
 namespace gridstride::stencil {
@@ -400,7 +401,7 @@ void launch(Stream& stream, DiffusionArguments<T> const& a, bool imposed) {
   Work const work = share_out(stream, a);
   int const bytes = Layout<T>::bytes(a, work.groups);
   auto const kernel = temporal_volume_kernel<T, aligned, with_sides>;
-  GRIDSTRIDE_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+  allow_shared_bytes(kernel, static_cast<std::size_t>(bytes));
   kernel<<<work.x_tiles * work.y_tiles * work.z_tiles, warp_size*(work.groups + 1), bytes,
            native(stream)>>>(a, work, imposed);
   GRIDSTRIDE_CHECK_LAUNCH(stream, "stencil temporal_volume");

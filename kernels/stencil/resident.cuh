@@ -9,6 +9,7 @@
 #include "kernels/support/barrier.cuh"
 #include "kernels/support/collectives.cuh"
 #include "kernels/support/launch.cuh"
+#include "kernels/support/shared_bytes.cuh"
 
 /// What the kernels that keep a grid on the chip have in common; cuda_resident_plane.cu tells how
 /// they work.
@@ -139,8 +140,7 @@ inline cudaLaunchConfig_t launch_configuration(Layout const& layout, cudaLaunchA
 template <class Kernel>
 bool can_hold(Kernel* kernel, Layout const& most) {
   int clusters = 0;
-  bool const granted = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                            static_cast<int>(most.shared_bytes)) == cudaSuccess &&
+  bool const granted = takes_shared_bytes(kernel, most.shared_bytes) &&
                        cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed,
                                             1) == cudaSuccess;
   if (!granted) {

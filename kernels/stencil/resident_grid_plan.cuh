@@ -6,6 +6,7 @@
 #include <span>
 
 #include "kernels/stencil/resident_grid_steps.cuh"
+#include "kernels/support/shared_bytes.cuh"
 
 /// How the kernels of tiles are chosen for a plane, and launched.
 namespace gridstride::stencil::resident {
@@ -17,8 +18,7 @@ using TileKernel = void(DiffusionArguments<T>, GridWork);
 template <class Kernel>
 bool can_hold_block(Kernel* kernel, int warps, std::size_t shared_bytes) {
   int blocks = 0;
-  bool const asked = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                          static_cast<int>(shared_bytes)) == cudaSuccess &&
+  bool const asked = takes_shared_bytes(kernel, shared_bytes) &&
                      cudaOccupancyMaxActiveBlocksPerMultiprocessor(
                          &blocks, kernel, warp_size * warps, shared_bytes) == cudaSuccess;
   if (!asked) cudaGetLastError();

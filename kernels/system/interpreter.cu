@@ -17,6 +17,7 @@
 #include <algorithm>
 
 #include "kernels/support/launch.cuh"
+#include "kernels/support/shared_bytes.cuh"
 #include "kernels/system/interpreter.hpp"
 #include "kernels/system/point_values.cuh"
 #include "kernels/system/rows.hpp"
@@ -167,8 +168,7 @@ void cuda_interpreter(Stream& stream, Step<T> const& step) {
   std::ranges::copy(wraps_of(step), a.wraps);
   auto const [threads, bytes] =
       interpreter_block(a.lasting_count, code.slots, sizeof(T), shared_bytes(stream));
-  GRIDSTRIDE_CUDA(cudaFuncSetAttribute(interpret<T>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                       static_cast<int>(bytes)));
+  allow_shared_bytes(interpret<T>, bytes);
   interpret<T><<<blocks_of(stream, step.grid, threads), threads, bytes, native(stream)>>>(a);
   GRIDSTRIDE_CHECK_LAUNCH(stream, "system interpreter");
 }

@@ -20,6 +20,7 @@
 #include "core/buffer.hpp"
 #include "kernels/support/collectives.cuh"
 #include "kernels/support/launch.cuh"
+#include "kernels/support/shared_bytes.cuh"
 #include "kernels/tridiagonal/reduction.cuh"
 #include "kernels/tridiagonal/rows.hpp"
 
@@ -223,8 +224,7 @@ __global__ void __launch_bounds__(measure_threads)
 template <class Kernel, class T>
 void launch_blocks(Stream& stream, Kernel* kernel, char const* name, Arguments<T> const& work,
                    int threads, std::size_t bytes) {
-  GRIDSTRIDE_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                       static_cast<int>(bytes)));
+  allow_shared_bytes(kernel, bytes);
   kernel<<<static_cast<unsigned>(work.shape.count()), threads, bytes, native(stream)>>>(
       work, places_of(work.shape));
   GRIDSTRIDE_CHECK_LAUNCH(stream, name);

@@ -14,6 +14,7 @@
 #include <stdexcept>
 
 #include "kernels/support/launch.cuh"
+#include "kernels/support/shared_bytes.cuh"
 #include "kernels/tridiagonal/reduction.cuh"
 #include "kernels/tridiagonal/rows.hpp"
 #include "kernels/tridiagonal/tiles.cuh"
@@ -286,8 +287,7 @@ void cuda_constant(Stream& stream, Arguments<T> const& work) {
   auto const bytes = constant_bytes(level);
   int const threads = threads_of(level);
   auto* const kernel = constant_kernel<T>;
-  GRIDSTRIDE_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                       static_cast<int>(bytes)));
+  allow_shared_bytes(kernel, bytes);
   int blocks = 0;
   GRIDSTRIDE_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, bytes));
   std::int64_t const groups = blocks_of(level);

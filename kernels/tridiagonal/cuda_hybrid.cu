@@ -26,6 +26,7 @@
 
 #include "core/buffer.hpp"
 #include "kernels/support/launch.cuh"
+#include "kernels/support/shared_bytes.cuh"
 #include "kernels/tridiagonal/hybrid.cuh"
 #include "kernels/tridiagonal/rows.hpp"
 
@@ -89,8 +90,7 @@ template <Task task, class Form, class T>
 void launch_form(Stream& stream, Level<T> const& level) {
   auto const bytes = shared_bytes(level);
   auto* const kernel = hybrid_kernel<task, Form, T>;
-  GRIDSTRIDE_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                       static_cast<int>(bytes)));
+  allow_shared_bytes(kernel, bytes);
   kernel<<<blocks_of(level), threads_of(level), bytes, native(stream)>>>(level);
   GRIDSTRIDE_CHECK_LAUNCH(stream, "tridiagonal hybrid");
 }

@@ -19,6 +19,7 @@
 #include "core/buffer.hpp"
 #include "kernels/support/collectives.cuh"
 #include "kernels/support/launch.cuh"
+#include "kernels/support/shared_bytes.cuh"
 #include "kernels/tridiagonal/pivoted.cuh"
 #include "kernels/tridiagonal/rows.hpp"
 
@@ -32,9 +33,7 @@ constexpr Cut cut{piece_rows, warp_size / 2, 0, 8};
 template <PivotedTask task, class T>
 void launch(Stream& stream, Level<T> const& level, Pieces<T> const& pieces) {
   auto const bytes = shared_bytes(level);
-  GRIDSTRIDE_CUDA(cudaFuncSetAttribute(pivoted_kernel<task, T>,
-                                       cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                       static_cast<int>(bytes)));
+  allow_shared_bytes(pivoted_kernel<task, T>, bytes);
   pivoted_kernel<task, T><<<blocks_of(level), warp_size, bytes, native(stream)>>>(level, pieces);
   GRIDSTRIDE_CHECK_LAUNCH(stream, "tridiagonal pivoted");
 }

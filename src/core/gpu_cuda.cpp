@@ -8,6 +8,7 @@
 #include <bit>
 #include <limits>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "core/console.hpp"
@@ -452,11 +453,16 @@ Kernel find_kernel(void* library, char const* name) {
 void launch(Kernel const& kernel, std::array<unsigned, 3> blocks, std::array<unsigned, 3> threads,
             std::size_t shared_bytes, std::span<void const* const> arguments, void* stream) {
   constexpr std::size_t granted_bytes = std::size_t{48} << 10;  // more has to be asked for
-  if (shared_bytes > granted_bytes)
+  // What one thread asks for is the kernel's limit until it has launched it, whatever others ask for.
+  static std::mutex mutex;
+  std::unique_lock asked(mutex, std::defer_lock);
+  if (shared_bytes > granted_bytes) {
+    asked.lock();
     check_and_forget(
         cudaFuncSetAttribute(kernel.handle, cudaFuncAttributeMaxDynamicSharedMemorySize,
                              static_cast<int>(shared_bytes)),
         "cudaFuncSetAttribute", __LINE__);
+  }
   // The runtime reads the arguments before it returns, and does not write to them.
   check_and_forget(
       cudaLaunchKernel(kernel.handle, {blocks[0], blocks[1], blocks[2]},

@@ -249,7 +249,10 @@ def swept(runner, first):
     if "constants" not in runner.case.config or first.code != DONE:
         return
     half = runner.run("half", {"constants": {"s": 0.5}})
-    runner.run("swept", {"sweep": {"s": [1, 0.5]}})
+    both = runner.run("swept", {"sweep": {"s": [1, 0.5]}})
+    if half.code == DONE and both.code != DONE:
+        yield "in a sweep", f"ends with {both.code}: {both.text.strip()[-300:]}"
+        return
     for alone, name in ((first, "s=1"), (half, "s=0.5")):
         yield f"in a sweep, {name}", runner.same_bits(alone, Outcome(alone.code, alone.text, runner.folder / "swept" / name))
 

@@ -102,8 +102,10 @@ def advection(dice):
                             initial={"u": dice.first_values(files, "u", grid)},
                             boundary=dice.sides(grid, (("dirichlet", True), ("outflow", False)),
                                                 dice.value_on_side(grid, dice.chance(0.4))))
+    # Of fluxes with parts that go up and down `naive` adds these before it takes differences, `streaming` after it.
+    rows = ("streaming",) if time["scheme"] == "weno5" else ("naive", "streaming")
     return Case(config, files, dice.parts(grid), [{"kernels": {"advect": "reference"}}],
-                {"advect": ("naive", "streaming"), "evaluate": FORMULAS}, bound=rounding_of_steps(config, 8 * steps))
+                {"advect": rows, "evaluate": FORMULAS}, bound=rounding_of_steps(config, 8 * steps))
 
 
 # --- pde -------------------------------------------------------------------------------------------

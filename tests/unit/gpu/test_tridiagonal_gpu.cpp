@@ -1,5 +1,10 @@
 #include <gtest/gtest.h>
 
+#include <exception>
+#include <mutex>
+#include <string>
+#include <thread>
+
 #include "kernels/support/openblas.hpp"
 #include "support/tridiagonal_cases.hpp"
 #include "unit/gpu/gpu.hpp"
@@ -69,6 +74,31 @@ TYPED_TEST(TridiagonalGpu, SameBitsEveryTime) {
     for (int run = 0; run < 20; ++run)
       ASSERT_EQ(test::solved(stream, all, name).x, first.x) << name << ", run " << run;
   }
+}
+
+/// As runs of a sweep do: each with systems, and so blocks, of a size of its own.
+TYPED_TEST(TridiagonalGpu, ThreadsSolveBesideEachOther) {
+  std::mutex mutex;
+  std::string faults;
+  {
+    std::vector<std::jthread> threads;
+    for (std::int64_t const n : {9, 100, 700, 1100})
+      threads.emplace_back([n, &mutex, &faults] {
+        try {
+          Stream stream(Device::open(Backend::cuda));
+          auto shape = tridiagonal::contiguous(n, 50);
+          shape.coefficients = {0, {0, 0, 0}};
+          auto const all = test::random_systems<TypeParam>(shape, Rows::dominant, 5);
+          for (int run = 0; run < 200; ++run)
+            for (std::string_view const name : {"constant", "hybrid", "pivoted"})
+              test::solved(stream, all, name);
+        } catch (std::exception const& error) {
+          std::scoped_lock const lock(mutex);
+          faults += error.what();
+        }
+      });
+  }
+  EXPECT_EQ(faults, "");
 }
 
 TYPED_TEST(TridiagonalGpu, SharedCoefficients) {
