@@ -45,13 +45,37 @@ struct Growing {
     return find_ill_posed(linearised(rates).constant_wave_growths(),
                           [&] { return linearised(rates, finer_by).constant_wave_growths(); });
   }
-  /// Of coefficients that are all in one range.
+  /// Of what has coefficients of the place, where x is in that range.
   std::optional<IllPosed> ill_posed(std::vector<Term> const& rates, Range range) {
     auto const growths = [&](double finer) {
       auto const one = linearised(rates, finer);
-      return one.wave_growths(std::vector<Range>(one.coefficients().size(), range));
+      return one.wave_growths(ranges_of(one, range));
     };
     return find_ill_posed(growths(1), [&] { return growths(finer_by); });
+  }
+  static std::vector<Range> ranges_of(Linearisation const& one, Range x) {
+    auto const code = program_of(one.terms(), one.coefficients(), 2);
+    auto const least = values_at(code, x.least), greatest = values_at(code, x.greatest);
+    std::vector<Range> ranges;
+    for (std::size_t i = 0; i < least.size(); ++i)
+      ranges.push_back({std::min(least[i], greatest[i]), std::max(least[i], greatest[i])});
+    return ranges;
+  }
+  static std::vector<double> values_at(StencilProgram const& code, double x) {
+    std::vector<double> values, results;
+    auto const value = [&](int place) {
+      return place < 0 ? 0 : values[static_cast<std::size_t>(place)];
+    };
+    for (Node const& node : code.code) {
+      auto const& of = node.operands;
+      values.push_back(
+          node.kind == Kind::number ? node.value
+          : node.kind == Kind::coordinate
+              ? x
+              : expression::apply(node.operation, value(of[0]), value(of[1]), value(of[2])));
+    }
+    for (int const result : code.results) results.push_back(value(result));
+    return results;
   }
 };
 
