@@ -9,6 +9,7 @@
 
 #include "equations/eigenvalues.hpp"
 #include "equations/stability.hpp"
+#include "unit/equations/discretised.hpp"
 
 namespace gridstride::equations {
 namespace {
@@ -276,18 +277,7 @@ TEST(Stability, CoupledRangesAreBoundedByTheFastestWave) {
     // slowly: only the odd part is large.
     auto const program = program_of(one.terms(), std::array{coefficient}, 2);
     auto const value = [&](double h) {
-      std::vector<double> values;
-      for (Node const& node : program.code) {
-        auto const operand = [&](std::size_t i) {
-          return node.operands[i] < 0 ? 0 : values[static_cast<std::size_t>(node.operands[i])];
-        };
-        values.push_back(
-            node.kind == Kind::number ? node.value
-            : node.kind == Kind::unknown
-                ? h
-                : expression::apply(node.operation, operand(0), operand(1), operand(2)));
-      }
-      return values[static_cast<std::size_t>(program.results[0])];
+      return test::results_of(program, [h](Node const&) { return h; })[0];
     };
     ranges.push_back({std::min(value(1), value(4)), std::max(value(1), value(4))});
   }

@@ -7,6 +7,7 @@
 
 #include "equations/ill_posed.hpp"
 #include "equations/stability.hpp"
+#include "unit/equations/discretised.hpp"
 
 namespace gridstride::equations {
 namespace {
@@ -55,27 +56,14 @@ struct Growing {
   }
   static std::vector<Range> ranges_of(Linearisation const& one, Range x) {
     auto const code = program_of(one.terms(), one.coefficients(), 2);
-    auto const least = values_at(code, x.least), greatest = values_at(code, x.greatest);
+    auto const at = [&](double place) {
+      return test::results_of(code, [place](Node const&) { return place; });
+    };
+    auto const least = at(x.least), greatest = at(x.greatest);
     std::vector<Range> ranges;
     for (std::size_t i = 0; i < least.size(); ++i)
       ranges.push_back({std::min(least[i], greatest[i]), std::max(least[i], greatest[i])});
     return ranges;
-  }
-  static std::vector<double> values_at(StencilProgram const& code, double x) {
-    std::vector<double> values, results;
-    auto const value = [&](int place) {
-      return place < 0 ? 0 : values[static_cast<std::size_t>(place)];
-    };
-    for (Node const& node : code.code) {
-      auto const& of = node.operands;
-      values.push_back(
-          node.kind == Kind::number ? node.value
-          : node.kind == Kind::coordinate
-              ? x
-              : expression::apply(node.operation, value(of[0]), value(of[1]), value(of[2])));
-    }
-    for (int const result : code.results) results.push_back(value(result));
-    return results;
   }
 };
 
