@@ -68,6 +68,8 @@ phantom_packages=(python3-numpy python3-h5py)
 # shellcheck disable=SC2034  # read by the scripts beside this one
 all_packages=("${build_packages[@]}" "${test_packages[@]}" "${phantom_packages[@]}"
   python3-matplotlib hdf5-tools)
+# shellcheck disable=SC2034  # as above
+paraview_packages=(paraview xvfb python3-venv)
 
 # --- presets and builds ---------------------------------------------------------------------------
 
