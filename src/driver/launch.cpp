@@ -149,7 +149,10 @@ Launch compose_launch(std::string mpirun, std::vector<std::string> const& words,
                         {"OMPI_MCA_rmaps_base_oversubscribe", "1"},
                         // this machine alone, whatever a batch system would give
                         {"OMPI_MCA_plm", "isolated"},
-                        {"OMPI_MCA_ras", "^slurm,tm,lsf,gridengine,alps"}};
+                        {"OMPI_MCA_ras", "^slurm,tm,lsf,gridengine,alps"},
+                        // all that talks to other machines would be opened first
+                        {"OMPI_MCA_pml", "ob1"},
+                        {"OMPI_MCA_btl", "self,vader"}};
   auto const set = [&](char const* name, char const* value) {
     launch.environment.emplace_back(name, value);
   };

@@ -365,6 +365,10 @@ std::unique_ptr<Simulation> share_simulation(config::RunConfig const& run, Strea
 }
 
 void serve(std::span<config::RunConfig const* const> runs) {
+  std::optional<Stream> opened;
+  std::vector<std::string> ignored;
+  // To open a GPU takes a while, in which the first rank opens its own.
+  if (!runs.empty()) opened.emplace(choose_device(*runs.front(), ignored));
   for (auto command = receive(); command.kind != Command::quit && !standing.is_over;) {
     bool is_known = false;
     for (auto const* const run : runs) {

@@ -25,6 +25,8 @@ TEST(Launch, ProcessesShareTheProcessors) {
   EXPECT_EQ(found.at("OMP_NUM_THREADS"), "2");
   EXPECT_EQ(found.at("OMPI_MCA_hwloc_base_binding_policy"), "none");
   EXPECT_EQ(found.at("OMPI_MCA_rmaps_base_oversubscribe"), "1");
+  EXPECT_EQ(found.at("OMPI_MCA_pml"), "ob1");
+  EXPECT_EQ(found.at("OMPI_MCA_btl"), "self,vader");
   EXPECT_FALSE(found.contains("OMPI_MCA_mpi_yield_when_idle"));
   EXPECT_FALSE(found.contains("OMPI_MCA_btl_vader_single_copy_mechanism"));
   EXPECT_FALSE(found.contains("OMPI_ALLOW_RUN_AS_ROOT"));

@@ -230,7 +230,7 @@ TEST(DurabilityOfManySteps, AKillAmongThemLeavesTheStepsBefore) {
     write_sample(folder / "whole.h5", grid, steps);
     *calls = many - calls_to_live;
   });
-  for (int survived = *calls * 2 / 5; survived < *calls; survived += 3) {
+  for (int survived = *calls * 2 / 5; survived < *calls; survived += 7) {
     SCOPED_TRACE(survived);
     std::filesystem::remove(folder / "run.h5");
     run_in_child([&] {

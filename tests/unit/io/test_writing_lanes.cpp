@@ -149,7 +149,7 @@ TEST_P(WritingLanes, AKillAtAnyWriteLeavesWholeFiles) {
   }
   ASSERT_GT(*calls, 40);
   int killed = 0;
-  for (int survived = 0; survived<*calls; survived += GetParam()> 0 ? 9 : 3) {
+  for (int survived = 0; survived<*calls; survived += GetParam()> 0 ? 17 : 5) {
     SCOPED_TRACE(survived);
     TemporaryFolder const folder;
     SharedCount done;

