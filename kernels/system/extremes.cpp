@@ -63,17 +63,25 @@ ExtremesFinder<T>::ExtremesFinder(Stream const& stream, Grid const& grid,
                                   equations::Terms const& terms,
                                   std::span<equations::Term const> of)
     : stream_(stream), grid_(grid), known_(stream.device()) {
-  for (equations::Term const term : of)
-    programs_.push_back(equations::program_of(terms, std::array{term}, grid.dims));
-  prepared_.resize(programs_.size());
+  prepared_.resize(of.size());
   if (of.empty()) return;
   moments_ = Buffer<reduce::Moments<T>>(stream_, MemorySpace::device, of.size());
-  if (stream_.backend() == Backend::cpu) return;
+  if (stream_.backend() == Backend::cpu) {
+    for (equations::Term const term : of)
+      programs_.push_back(equations::program_of(terms, std::array{term}, grid.dims));
+    return;
+  }
   std::size_t keys = 0;
   for (std::size_t first = 0; first < of.size(); first += terms_of_a_group) {
-    groups_.push_back(without_followers(equations::program_of(
-        terms, of.subspan(first, std::min(terms_of_a_group, of.size() - first)), grid.dims)));
+    auto const together = of.subspan(first, std::min(terms_of_a_group, of.size() - first));
+    auto const program = equations::program_of(terms, together, grid.dims);
+    groups_.push_back(without_followers(program));
     keys += keys_of_term * groups_.back().program.results.size();
+    // What is fused in a term depends on those beside it: they stay, and it is stored last.
+    for (std::size_t i = 0; i < together.size(); ++i) {
+      auto& results = programs_.emplace_back(program).results;
+      std::swap(results[i], results.back());
+    }
   }
   keys_ = Buffer<unsigned long long>(stream_, MemorySpace::device, 2 * keys + 1);
   found_keys_ = Buffer<unsigned long long>(stream_, MemorySpace::pinned, keys);
@@ -239,9 +247,9 @@ std::span<T const> ExtremesFinder<T>::counted(std::span<T> scratch) {
 template <class T>
 void ExtremesFinder<T>::add_one_by_one(Step<T>& step, std::span<T> scratch,
                                        std::string_view variant) {
-  step.outputs = {{.values = scratch.data()}};
   for (std::size_t term = 0; term < programs_.size(); ++term) {
     step.program = &programs_[term];
+    step.outputs.assign(step.program->results.size(), {.values = scratch.data()});
     step.prepared = &prepared_[term];
     advance(stream_, step, variant);
     reduce::moments<T>(stream_, counted(scratch), moments_.span().subspan(term, 1));

@@ -30,8 +30,8 @@ struct Counted {
 
 /// Finds the extremes of terms over a grid. On a GPU a kernel that is compiled for several terms at
 /// a time reads the inputs once for these, finds the extremes of what they follow (followers.hpp), and
-/// nothing is stored; on the host, by `interpreter`, and
-/// without NVRTC, each term is evaluated into an array for `reduce`. Instantiated for float and double.
+/// nothing is stored. On the host each term is evaluated into an array for `reduce`; so it is on a GPU by
+/// `interpreter` and without NVRTC, with the bits of what is compiled. Instantiated for float and double.
 template <class T>
 class ExtremesFinder {
  public:
@@ -77,9 +77,9 @@ class ExtremesFinder {
   Stream stream_;
   Grid grid_;
   Looked looked_;
-  std::vector<StencilProgram> programs_;                       // one for each term
-  std::vector<Prepared> prepared_;                             // of these
-  std::vector<Followed> groups_;                               // for several
+  std::vector<StencilProgram> programs_;  // one for each term, which is the last result
+  std::vector<Prepared> prepared_;        // of these
+  std::vector<Followed> groups_;          // for several
   std::vector<std::shared_ptr<RuntimeModule const>> modules_;  // of the groups
   std::array<bool, 3> wraps_ = {};                             // what they were compiled for
   bool can_compile_ = true;
