@@ -152,7 +152,9 @@ Launch compose_launch(std::string mpirun, std::vector<std::string> const& words,
                         {"OMPI_MCA_ras", "^slurm,tm,lsf,gridengine,alps"},
                         // all that talks to other machines would be opened first
                         {"OMPI_MCA_pml", "ob1"},
-                        {"OMPI_MCA_btl", "self,vader"}};
+                        {"OMPI_MCA_btl", "self,vader"},
+                        // mpirun would open all GPUs by OpenCL to see where they are
+                        {"HWLOC_COMPONENTS", "-opencl"}};
   auto const set = [&](char const* name, char const* value) {
     launch.environment.emplace_back(name, value);
   };

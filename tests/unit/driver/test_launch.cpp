@@ -27,6 +27,7 @@ TEST(Launch, ProcessesShareTheProcessors) {
   EXPECT_EQ(found.at("OMPI_MCA_rmaps_base_oversubscribe"), "1");
   EXPECT_EQ(found.at("OMPI_MCA_pml"), "ob1");
   EXPECT_EQ(found.at("OMPI_MCA_btl"), "self,vader");
+  EXPECT_EQ(found.at("HWLOC_COMPONENTS"), "-opencl");
   EXPECT_FALSE(found.contains("OMPI_MCA_mpi_yield_when_idle"));
   EXPECT_FALSE(found.contains("OMPI_MCA_btl_vader_single_copy_mechanism"));
   EXPECT_FALSE(found.contains("OMPI_ALLOW_RUN_AS_ROOT"));
