@@ -7,6 +7,7 @@ that the tests mean the same on every machine.
 import json
 import os
 import pathlib
+import resource
 import shutil
 import struct
 import subprocess
@@ -29,6 +30,11 @@ def main():
     # The script runs as __main__, which reads PROGRAM from this module.
     PROGRAM = os.path.abspath(sys.argv.pop(1))
     unittest.main(module="__main__")
+
+
+def limited_to(address_space):
+    """For a program's start: under `ulimit -v` of so many bytes."""
+    return {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_AS, (address_space, address_space))}
 
 
 def heat(**changes):

@@ -2,7 +2,6 @@
 
 import math
 import os
-import resource
 import unittest
 
 import support
@@ -154,19 +153,15 @@ class Forecasts(support.Case):
     def test_limits_of_memory(self):
         """Under `ulimit -v` the figures are those of the limit, and what fits is not refused."""
         limit = 1 << 30
-
-        def limited():
-            resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+        options = {**support.limited_to(limit), "environment": {"OMP_NUM_THREADS": "1"}}
         side = int(math.sqrt(limit / 8 / 1.5))  # one such array fits, two do not
         plain = {"initial": {"u": "x"}, "boundary": {"x": "periodic", "y": "periodic"}}
         file = self.write("case.yaml", heat(grid={"points": [side, side]}, **plain))
-        _, err = self.call("check", file, code=BAD_INPUT, preexec_fn=limited,
-                           environment={"OMP_NUM_THREADS": "1"})
+        _, err = self.call("check", file, code=BAD_INPUT, **options)
         self.assertRegex(err, r"heat: u needs 2 x \d+\.\d [MG]iB.*, the host has [89]\d\d\.\d MiB free\n")
-        self.forecast(heat(), preexec_fn=limited, environment={"OMP_NUM_THREADS": "1"})
+        self.forecast(heat(), **options)
         side = int(math.sqrt(limit / 8 / 2.7))  # two such arrays fit, a third one aside does not
-        lines = self.forecast(heat(grid={"points": [side, side]}, **plain), preexec_fn=limited,
-                              environment={"OMP_NUM_THREADS": "1"})
+        lines = self.forecast(heat(grid={"points": [side, side]}, **plain), **options)
         self.assertIn("# output: the computation waits while fields are copied out (there is no "
                       "memory for a copy aside)", lines)
 

@@ -3,7 +3,6 @@
 import hashlib
 import json
 import os
-import resource
 import shutil
 import struct
 
@@ -219,12 +218,9 @@ class Checkpoints(support.Case):
         self.assertIn("--overwrite", err)
 
     def test_overwriting_takes_memory_first(self):
-        def set_limit():
-            resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
-
         before = self.contents()
         self.call("run", self.file, "--overwrite", "--set", "grid.points=[20000,20000]",
-                  code=None, preexec_fn=set_limit)
+                  code=None, **support.limited_to(2 << 30))
         self.assertEqual(self.contents(), before)
 
     def test_one_of_several_files(self):

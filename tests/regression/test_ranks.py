@@ -4,7 +4,6 @@ import json
 import os
 import pathlib
 import re
-import resource
 import shutil
 import signal
 import subprocess
@@ -188,12 +187,9 @@ class Check(Case):
         # What both ranks have fits the host, but not with the whole grid, which is compared with an exact solution that
         # is too long to be evaluated at some points alone.
         limit = 1 << 30
-
-        def limited():
-            resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
         large = heat(grid={"points": [1024, int(0.37 * limit / 8 / 1024)]},
                      boundary={"x": "periodic", "y": "periodic"})
-        options = {"preexec_fn": limited, "environment": {"OMP_NUM_THREADS": "1"}}
+        options = {**support.limited_to(limit), "environment": {"OMP_NUM_THREADS": "1"}}
         for verify in ({}, {"verify": {"exact": {"u": "x"}}}):
             self.call("check", self.write("large.yaml", {**large, **verify}), "--ranks", 2, **options)
         too_long = "1+(" * 63 + "x" + ")" * 63

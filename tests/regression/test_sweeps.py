@@ -3,7 +3,6 @@
 import csv
 import json
 import pathlib
-import resource
 import signal
 
 import support
@@ -72,13 +71,9 @@ class Sweeps(support.Case):
         self.assertNotIn("the sweep changes", out)
 
     def test_fewer_side_by_side_where_memory_is_short(self):
-        limit = 5 << 29
-
-        def limited():
-            resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
         side = 6400  # three such arrays fit twice, not three times
         config = {**SPREADING, "grid": {"points": [side, side]}, "initial": {"u": "peak"}}
-        out, _ = self.call("check", self.write("case.yaml", config), preexec_fn=limited,
+        out, _ = self.call("check", self.write("case.yaml", config), **support.limited_to(5 << 29),
                            environment={"OMP_NUM_THREADS": "3"})
         self.assertRegex(out, r"# sweep: 3 runs in \S+, [12] at a time \(there is no memory for more\)")
 
