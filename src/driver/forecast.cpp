@@ -169,21 +169,25 @@ OutputRoom room_for(config::RunConfig const& run, MemoryForecast const& memory, 
   return room;
 }
 
+/// `host_bytes`: what is taken beside the arrays where the device is the host.
 [[noreturn]] void refuse_memory(config::RunConfig const& run, MemoryForecast const& memory,
-                                std::string_view device, double free) {
-  auto const others = static_cast<double>(memory.other_bytes);
-  refuse(
-      run, memory.key,
-      fmt::format(
-          "{}: {} needs {} x {}{}{}, the {} has {} free{}", run.simulation->name, memory.array_name,
-          memory.arrays, format_bytes(static_cast<double>(memory.array_bytes)),
-          others > 0 ? fmt::format(", all else {}", format_bytes(others)) : "",
-          memory.ranks_beside > 0
-              ? fmt::format(", the other ranks beside it {}",
-                            format_bytes(static_cast<double>(memory.bytes_beside())))
-              : "",
-          device, format_bytes(free),
-          memory.beyond.empty() || device == "host" ? "" : fmt::format(" ({})", memory.beyond)));
+                                std::size_t host_bytes, std::string_view device, double free) {
+  auto const part = [](std::string_view what, std::size_t bytes) {
+    return bytes > 0 ? fmt::format("{} {}", what, format_bytes(static_cast<double>(bytes))) : "";
+  };
+  std::string const needed =
+      memory.arrays > 0 ? fmt::format("{} needs {} x {}{}", memory.array_name, memory.arrays,
+                                      format_bytes(static_cast<double>(memory.array_bytes)),
+                                      part(", all else", memory.other_bytes))
+                        : part(run.ranks > 1 ? "a rank's part needs" : "parts of the data need",
+                               memory.other_bytes);
+  refuse(run, memory.key,
+         fmt::format(
+             "{}: {}{}{}, the {} has {} free{}", run.simulation->name, needed,
+             part(", the other ranks beside it", memory.bytes_beside()),
+             part(", what goes to and from files and comparisons", host_bytes), device,
+             format_bytes(free),
+             memory.beyond.empty() || device == "host" ? "" : fmt::format(" ({})", memory.beyond)));
 }
 
 /// Host memory for the comparison of any field with an exact solution.
@@ -246,7 +250,7 @@ void require_memory(config::RunConfig const& run, Device const& device,
   auto const host = static_cast<double>(expected.host_bytes);
   auto const beside = static_cast<double>(memory.bytes_beside());
   if (total(memory) + beside + (cuda ? 0 : host) > free)
-    refuse_memory(run, memory, cuda ? "device" : "host", free);
+    refuse_memory(run, memory, cuda ? 0 : expected.host_bytes, cuda ? "device" : "host", free);
   auto const host_free = static_cast<double>(free_host_memory());
   if (cuda && host > host_free)
     refuse(run, memory.key,

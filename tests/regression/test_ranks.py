@@ -186,8 +186,8 @@ class Check(Case):
                          r"1\.0 KiB that it may take$")
         # What both ranks have fits the host, but not with the whole grid, which is compared with an exact solution that
         # is too long to be evaluated at some points alone.
-        limit = 1 << 30
-        large = heat(grid={"points": [1024, int(0.37 * limit / 8 / 1024)]},
+        limit = 3 << 29  # a part of a third and more: 260 MiB beside two are enough for files and the program
+        large = heat(grid={"points": [1024, int(0.34 * limit / 8 / 1024)]},
                      boundary={"x": "periodic", "y": "periodic"})
         options = {**support.limited_to(limit), "environment": {"OMP_NUM_THREADS": "1"}}
         for verify in ({}, {"verify": {"exact": {"u": "x"}}}):
@@ -195,7 +195,8 @@ class Check(Case):
         too_long = "1+(" * 63 + "x" + ")" * 63
         file = self.write("large.yaml", {**large, "verify": {"exact": {"u": too_long}}})
         _, err = self.call("check", file, "--ranks", 2, code=BAD_INPUT, **options)
-        self.assertRegex(err, r"the other ranks beside it .* the host has .* free")
+        self.assertRegex(err, r"heat: a rank's part needs 52\d\.\d MiB, the other ranks beside it 52\d\.\d MiB, "
+                              r"what goes to and from files and comparisons 5\d\d\.\d MiB, the host has .* free")
 
 
 class Spread(Case):
@@ -222,7 +223,7 @@ class Spread(Case):
         self.need_mpi()
         err = self.check_three("--ranks", 3)
         ranks = re.findall(r"(?m)^[abc]\.yaml +(\d) ", err)
-        self.assertEqual(sorted(ranks), ["0", "1", "2"])
+        self.assertEqual((len(ranks), set(ranks) - {"0", "1", "2"}), (3, set()))  # one may do two
         for name in ("a", "c"):
             self.call("run", f"{name}.yaml", "--quiet", "--output", f"alone_{name}")
             self.assert_same(f"outputs/{name}", f"alone_{name}")
