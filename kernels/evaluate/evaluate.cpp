@@ -18,6 +18,8 @@ constexpr Variant<EvaluateFunction<T>> table[] = {
     {"reference", Backend::cpu, host::reference<T>, "point by point"},
     {"threads", Backend::cpu, host::threads<T>,
      "each instruction runs over a block of points; the blocks are shared among the threads"},
+    {"separated", Backend::cpu, host::separated<T>,
+     "parts of one axis alone are found once for a tile's rows, those of the others once a row"},
     {"interpreter", Backend::cuda, GRIDSTRIDE_CUDA_ROW(cuda::interpreter<T>),
      "a thread per point runs the stack machine; a warp takes every branch together"},
     {"compiled", Backend::cuda, GRIDSTRIDE_CUDA_ROW(cuda::compiled<T>),
@@ -32,7 +34,7 @@ std::span<Variant<EvaluateFunction<T>> const> variants() {
 }
 
 std::string_view default_variant(Backend backend) {
-  return backend == Backend::cpu ? "threads" : "interpreter";
+  return backend == Backend::cpu ? "separated" : "interpreter";
 }
 
 Points points_of(Grid const& grid) {
@@ -50,7 +52,10 @@ Program::Program(Stream& stream, expression::Expression const& expression, std::
       depends_on_time_(expression.depends_on(expression::time_variable)),
       variant_(variant) {
   // A copy from pageable memory has read its source when it returns.
-  copy_async(code_.span(), expression::to_instructions(expression), stream);
+  auto const code = expression::to_instructions(expression);
+  copy_async(code_.span(), code, stream);
+  if (stream.backend() == Backend::cpu)
+    for (int axis = 0; axis < 3; ++axis) separated_[axis] = separate(code, axis);
   bool const again = stream.backend() == Backend::cuda && depends_on_time_;
   if (variant == "auto") variant_ = again ? "compiled" : default_variant(stream.backend());
   if (variant_ != "compiled") return;

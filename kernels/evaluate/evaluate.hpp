@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <memory>
 #include <span>
 #include <string>
@@ -11,6 +13,7 @@
 #include "expression/operations.hpp"
 #include "grid/grid.hpp"
 #include "kernels/evaluate/points.hpp"
+#include "kernels/evaluate/separated.hpp"
 #include "kernels/support/runtime_compiler.hpp"
 
 /// Kernel family `evaluate`: a formula at every point of a grid, of space, time and of arrays.
@@ -31,6 +34,8 @@ class Program {
   std::span<Instruction const> code() const { return code_.span(); }  // in device memory
   int stack_depth() const { return formula_.stack_depth(); }
   bool depends_on_time() const { return depends_on_time_; }
+  /// Its parts by an axis; of programs for the host.
+  Separated const& separated(int axis) const { return separated_[static_cast<std::size_t>(axis)]; }
   /// How many arrays the formula needs.
   int array_count() const;
   /// The row that evaluates it.
@@ -44,6 +49,7 @@ class Program {
  private:
   expression::Expression formula_;
   Buffer<Instruction> code_;
+  std::array<Separated, 3> separated_;
   bool depends_on_time_;
   std::string variant_;
   std::string fallback_;

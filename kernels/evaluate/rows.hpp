@@ -14,6 +14,8 @@ template <class T>
 EvaluateFunction<T> reference;
 template <class T>
 EvaluateFunction<T> threads;
+template <class T>
+EvaluateFunction<T> separated;
 }  // namespace host
 
 /// What kernels that are compiled at run time are for: all formulas of a source at the points.

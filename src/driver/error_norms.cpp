@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <mutex>
 #include <stdexcept>
+#include <vector>
 
 #include "core/buffer.hpp"
 #include "core/error.hpp"
@@ -13,6 +14,7 @@
 #include "kernels/evaluate/evaluate.hpp"
 #include "kernels/evaluate/slabs.hpp"
 #include "kernels/reduce/reduce.hpp"
+#include "kernels/support/parallel_for.hpp"
 #include "model/own_parts.hpp"
 #include "model/rank_arrays.hpp"
 #include "model/value_boxes.hpp"
@@ -57,6 +59,38 @@ std::size_t slab_values(Field const& field) {
   return evaluate::slab_size(field.grid) * static_cast<std::size_t>(field.components);
 }
 
+/// Errors that come piece after piece, in blocks of the whole, so that neither pieces nor threads change
+/// the bits.
+class ErrorsInOrder {
+ public:
+  /// Those of `count` points from number `first` on: `error(k)` is that of point first + k.
+  template <class Error>
+  void add(std::int64_t first, std::int64_t count, Error const& error) {
+    if (count == 0) return;
+    std::int64_t const begin = first / block_points, end = first + count;
+    blocks_.assign(static_cast<std::size_t>((end - 1) / block_points - begin + 1), {});
+    blocks_.front() = open_;
+    parallel_for(std::ssize(blocks_), [&](std::int64_t i) {
+      std::int64_t const place = (begin + i) * block_points;
+      for (auto k = std::max(first, place); k < std::min(end, place + block_points); ++k)
+        blocks_[static_cast<std::size_t>(i)].add(error(k - first));
+    });
+    auto const whole = static_cast<std::size_t>(end / block_points - begin);
+    for (std::size_t i = 0; i < whole; ++i) all_.add(blocks_[i]);
+    open_ = whole < blocks_.size() ? blocks_[whole] : BlockErrors{};
+  }
+
+  BlockErrors all() const {
+    auto result = all_;
+    result.add(open_);
+    return result;
+  }
+
+ private:
+  BlockErrors all_, open_;
+  std::vector<BlockErrors> blocks_;
+};
+
 template <class T>
 ErrorNorms norms_of(Field const& field, Expression const& exact, double time, Stream& stream,
                     int component) {
@@ -66,7 +100,7 @@ ErrorNorms norms_of(Field const& field, Expression const& exact, double time, St
   Buffer<T> copy(stream, MemorySpace::pinned, on_host ? 0 : slab_values(field));
   auto const numbers = static_cast<std::size_t>(field.components);
   auto const [formula, grid] = by_planes(exact, field.grid);
-  BlockErrors all, block;
+  ErrorsInOrder errors;
   evaluate::for_each_slab(formula, grid, time, [&](evaluate::Slab const& slab) {
     auto part = values.subspan(static_cast<std::size_t>(slab.first) * numbers,
                                slab.values.size() * numbers);
@@ -75,16 +109,13 @@ ErrorNorms norms_of(Field const& field, Expression const& exact, double time, St
       stream.synchronize();
       part = copy.span().first(part.size());
     }
-    for (std::size_t i = 0; i < slab.values.size(); ++i) {
-      auto const value =
-          static_cast<double>(part[i * numbers + static_cast<std::size_t>(component)]);
-      block.add(std::abs(value - slab.values[i]));
-      if ((slab.first + static_cast<std::int64_t>(i) + 1) % block_points != 0) continue;
-      all.add(block);
-      block = {};
-    }
+    errors.add(slab.first, std::ssize(slab.values), [&](std::int64_t k) {
+      auto const i = static_cast<std::size_t>(k);
+      auto const value = part[i * numbers + static_cast<std::size_t>(component)];
+      return std::abs(static_cast<double>(value) - slab.values[i]);
+    });
   });
-  all.add(block);
+  auto const all = errors.all();
   return {all.squares.value(), all.maximum};
 }
 

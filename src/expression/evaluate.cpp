@@ -72,8 +72,9 @@ void BlockEvaluator::evaluate_block(std::span<double const* const> variables, st
       double const* const b = operands > 1 ? stack[depth + 1] : a;
       double const* const c = operands > 2 ? stack[depth + 2] : a;
       auto const function = block_functions[static_cast<std::size_t>(instruction.operation)];
-      function(a, b, c, slots_[depth], points);
-      stack[depth] = slots_[depth];
+      double* const target = &instruction == &code_.back() ? result : slots_[depth];
+      function(a, b, c, target, points);
+      stack[depth] = target;
     } else if (instruction.operation == Operation::variable) {
       stack[depth] = variables[static_cast<std::size_t>(instruction.variable)] + start;
     } else {
@@ -82,7 +83,7 @@ void BlockEvaluator::evaluate_block(std::span<double const* const> variables, st
     }
     ++depth;
   }
-  std::copy_n(stack[0], points, result);
+  if (stack[0] != result) std::copy_n(stack[0], points, result);
 }
 
 }  // namespace gridstride::expression

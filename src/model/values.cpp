@@ -13,6 +13,7 @@
 #include "kernels/evaluate/evaluate.hpp"
 #include "kernels/evaluate/slabs.hpp"
 #include "kernels/reduce/reduce.hpp"
+#include "kernels/support/parallel_for.hpp"
 #include "model/reading.hpp"
 
 namespace gridstride {
@@ -79,6 +80,37 @@ std::int64_t first_non_finite(Stream& stream, std::span<T const> values, std::st
 GRIDSTRIDE_INSTANTIATE(float)
 GRIDSTRIDE_INSTANTIATE(double)
 
+namespace {
+
+/// What values were found to be.
+struct Looked {
+  double largest = 0;
+  std::size_t refused = 0;  ///< the place of the first, or beyond all
+};
+
+Looked look_at(std::span<double const> values, Demand const& demand) {
+  constexpr std::size_t most = 16 * 1024;
+  std::vector<Looked> pieces((values.size() + most - 1) / most);
+  parallel_for(std::ssize(pieces), [&](std::int64_t p) {
+    auto& piece = pieces[static_cast<std::size_t>(p)];
+    auto const first = static_cast<std::size_t>(p) * most;
+    auto const last = std::min(values.size(), first + most);
+    piece.refused = values.size();
+    for (std::size_t i = first; i < last && piece.refused == values.size(); ++i) {
+      piece.largest = std::max(piece.largest, std::abs(values[i]));
+      if (!demand(values[i]).empty()) piece.refused = i;
+    }
+  });
+  Looked all{.refused = values.size()};
+  for (Looked const& piece : pieces) {
+    all.largest = std::max(all.largest, piece.largest);
+    all.refused = std::min(all.refused, piece.refused);
+  }
+  return all;
+}
+
+}  // namespace
+
 double largest_magnitude(config::RunConfig const& run, config::FieldSource const& source,
                          Inputs const& inputs, Grid const& grid, double time, Demand const& demand,
                          std::uint64_t* checksum) {
@@ -90,10 +122,10 @@ double largest_magnitude(config::RunConfig const& run, config::FieldSource const
                                                   format_place(part, place), demand(value)))});
   };
   auto const look = [&](Grid const& part, std::span<double const> values) {
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      largest = std::max(largest, std::abs(values[i]));
-      if (!demand(values[i]).empty()) refuse(values[i], part, static_cast<std::int64_t>(i));
-    }
+    auto const found = look_at(values, demand);
+    largest = std::max(largest, found.largest);
+    if (found.refused < values.size())
+      refuse(values[found.refused], part, static_cast<std::int64_t>(found.refused));
   };
   if (!source.file.empty()) {
     auto const found =

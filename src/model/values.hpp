@@ -54,7 +54,7 @@ reduce::Moments<T> moments_of(Stream& stream, std::span<T const> values, std::st
 template <class T>
 std::int64_t first_non_finite(Stream& stream, std::span<T const> values, std::string_view variant);
 
-/// What values have to be: what is wrong with one, in words, or nothing.
+/// What values have to be: what is wrong with one, in words, or nothing. Several threads ask it at once.
 using Demand = std::function<std::string_view(double)>;
 
 /// The largest |value| at the points of a grid at a time, computed on the host. Throws

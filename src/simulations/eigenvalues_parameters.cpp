@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
-#include <mutex>
 
 #include "config/file_source.hpp"
 #include "kernels/eigen/eigen.hpp"
@@ -194,8 +194,8 @@ enum class Loss { none, small };
 Extremes extremes_of(config::RunConfig const& run, FieldSource const& source, Inputs const& inputs,
                      Loss loss, Demand const& fault) {
   constexpr std::string_view beyond = "it is beyond what the precision holds; other units may help";
-  std::mutex mutex;
-  Extremes found{std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()};
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  std::atomic<double> least = infinity, most = -infinity;
   double const float_least = std::numeric_limits<float>::min();
   double const float_most = std::numeric_limits<float>::max();
   bool const is_rounded = run.precision == Precision::float32 && !is_constant(source);
@@ -212,16 +212,17 @@ Extremes extremes_of(config::RunConfig const& run, FieldSource const& source, In
     bool const is_small = size != 0 && size < float_least && loss == Loss::none;
     bool const is_lost = is_rounded && (is_small || size > float_most);
     if (is_lost || !(size * widest < 1e300)) return beyond;
-    std::scoped_lock const lock(mutex);
-    found.least = std::min(found.least, value);
-    found.most = std::max(found.most, value);
+    for (double known = least; value < known && !least.compare_exchange_weak(known, value);) {
+    }
+    for (double known = most; value > known && !most.compare_exchange_weak(known, value);) {
+    }
     return "";
   };
   double const largest = largest_magnitude(run, source, inputs, run.grid, 0, demand);
   if (is_rounded && largest != 0 && largest < float_least)
     throw ConfigError(
         {run.problem(source.location, fmt::format("is {} at most ({})", largest, beyond))});
-  return found;
+  return {least, most};
 }
 
 }  // namespace

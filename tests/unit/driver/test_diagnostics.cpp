@@ -1,6 +1,7 @@
 #include "driver/diagnostics.hpp"
 
 #include "config/value.hpp"
+#include "driver/error_norms.hpp"
 #include "support/diagnostics_cases.hpp"
 #include "support/diagnostics_runs.hpp"
 #include "support/formula_diagnostics_cases.hpp"
@@ -47,6 +48,27 @@ TEST(DiagnosticsHostFloat64, ErrorNormsOfBlocksOfAnyMagnitude) {
     EXPECT_NEAR(error.l2 / 1e200, std::sqrt(static_cast<double>(count) / points), rounding);
     EXPECT_EQ(error.maximum, 1e200);
   }
+}
+
+// Of more points than are looked at together, which ends within a block.
+TEST(DiagnosticsHostFloat64, ErrorNormsAreThoseOfBlocksInTheirOrder) {
+  constexpr std::size_t block = 65536;
+  Grid const grid{.dims = 2, .points = {1100, 1000, 1}, .spacing = {0.1, 0.25, 1}};
+  std::vector<double> values(static_cast<std::size_t>(grid.size()));
+  for (std::size_t k = 0; k < values.size(); ++k)
+    values[k] = std::sin(1e-3 * static_cast<double>(k));
+  Field const field{"u", "1", grid, Precision::float64, values.data()};
+  BlockErrors all, part;
+  for (std::size_t k = 0; k < values.size(); ++k) {
+    auto const [i, j, l] = grid.indices(static_cast<std::int64_t>(k));
+    part.add(std::abs(values[k] - grid.coordinate(0, i) * grid.coordinate(1, j)));
+    if ((k + 1) % block != 0 && k + 1 < values.size()) continue;
+    all.add(part);
+    part = {};
+  }
+  auto const error = test::host_error_norms(field, expression::Expression::parse("x*y"), 0);
+  EXPECT_EQ(error.l2, all.squares.value());
+  EXPECT_EQ(error.maximum, all.maximum);
 }
 
 TYPED_TEST(DiagnosticsHost, SumsOverManyBlocks) {

@@ -215,7 +215,7 @@ TYPED_TEST(EvaluateGpu, FormulasOfTimeAreCompiled) {
     EXPECT_NE(program.fallback().find("libnvrtc"), std::string::npos) << program.fallback();
     EXPECT_THROW(Program(this->gpu(), still, "compiled"), RuntimeCompilerMissing);
   }
-  EXPECT_EQ(Program(this->cpu_, moving).variant(), "threads");
+  EXPECT_EQ(Program(this->cpu_, moving).variant(), "separated");
 }
 
 TYPED_TEST(EvaluateGpu, AwkwardSizesAgreeWithTheReference) {

@@ -1,8 +1,10 @@
 #include "kernels/evaluate/evaluate.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <stdexcept>
@@ -10,6 +12,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "expression/evaluate.hpp"
+#include "kernels/evaluate/separated.hpp"
 #include "kernels/evaluate/slabs.hpp"
 #include "support/formulas_cases.hpp"
 #include "support/refusal.hpp"
@@ -53,12 +57,12 @@ void for_each_host_variant(Function const& function) {
     function(variant.run);
     ++count;
   }
-  EXPECT_EQ(count, 2);
+  EXPECT_EQ(count, 3);
 }
 
 TYPED_TEST(EvaluateTest, TableStartsWithTheReference) {
   EXPECT_EQ(variants<TypeParam>()[0].name, "reference");
-  EXPECT_EQ(variants<TypeParam>()[1].name, default_variant(Backend::cpu));
+  EXPECT_EQ(variants<TypeParam>()[2].name, default_variant(Backend::cpu));
   for (auto const& variant : variants<TypeParam>()) EXPECT_FALSE(variant.idea.empty());
 }
 
@@ -111,9 +115,11 @@ TYPED_TEST(EvaluateTest, VariantsAgreeToTheBitAtAwkwardSizes) {
   std::string const text = "if(x < 0.3, sin(9*x)*exp(-y), mod(x + 2*y, 0.7)) - z^3/(1 + x^2) + t";
   DeviceClock const clock{.origin = 0.25, .step_size = 0.125, .steps = 3};
   auto const compare = [&](Grid const& grid) {
-    EXPECT_EQ(this->run(variants<TypeParam>()[0].run, text, grid, &clock, 0.5),
-              this->run(variants<TypeParam>()[1].run, text, grid, &clock, 0.5))
-        << grid.points[0] << " x " << grid.points[1] << " x " << grid.points[2];
+    auto const expected = this->run(variants<TypeParam>()[0].run, text, grid, &clock, 0.5);
+    for_each_host_variant<TypeParam>([&](auto* variant) {
+      EXPECT_EQ(this->run(variant, text, grid, &clock, 0.5), expected)
+          << grid.points[0] << " x " << grid.points[1] << " x " << grid.points[2];
+    });
   };
   for (std::int64_t const size : {0, 1, 2, 31, 255, 256, 257, 4095, 4096, 4097, 65'537}) {
     compare({.dims = 1, .points = {size, 1, 1}, .spacing = {1e-3, 1, 1}});
@@ -123,6 +129,9 @@ TYPED_TEST(EvaluateTest, VariantsAgreeToTheBitAtAwkwardSizes) {
   compare({.dims = 3, .points = {17, 19, 23}, .spacing = {0.1, 0.2, 0.3}});
   compare({.dims = 3, .points = {255, 3, 7}, .spacing = {0.1, 0.2, 0.3}});
   compare({.dims = 3, .points = {257, 33, 2}, .spacing = {0.1, 0.2, 0.3}});
+  compare({.dims = 3, .points = {2, 133, 97}, .spacing = {0.1, 0.2, 0.3}});
+  compare({.dims = 3, .points = {1, 1025, 35}, .spacing = {1, 1e-3, 0.3}});
+  compare({.dims = 2, .points = {2311, 18, 1}, .spacing = {1e-3, 0.2, 1}});
   compare({.dims = 2, .points = {0, 5, 1}});
   compare({.dims = 2, .points = {5, 0, 1}});
 }
@@ -185,7 +194,7 @@ TYPED_TEST(EvaluateTest, ReadsArraysAtThePoint) {
     v.push_back(1e-9 * i - 3);
   }
   ArrayView const arrays[] = {{u.data(), Precision::float32}, {v.data(), Precision::float64}};
-  for (auto const* variant : {"reference", "threads"}) {
+  for (auto const* variant : {"reference", "threads", "separated"}) {
     Program const program(this->stream_, Expression::parse("u*v + x", {}, with_arrays), variant);
     EXPECT_EQ(program.array_count(), 2);
     std::vector<TypeParam> result(u.size() + 1, TypeParam(-77));
@@ -213,6 +222,52 @@ TEST(EvaluateProgram, KnowsItsFormula) {
   EXPECT_FALSE(Program(stream, Expression::parse("x*y*z")).depends_on_time());
 }
 
+std::string text_of(Separated::Code const& code) {
+  std::string text;
+  for (auto const& [operation, variable, value] : code)
+    text += operation == expression::Operation::number ? fmt::format("{} ", value)
+            : operation == expression::Operation::variable
+                ? fmt::format("v{} ", variable)
+                : fmt::format("op{} ", static_cast<int>(operation));
+  return text;
+}
+
+/// The formula, of `with_arrays`, that the parts make together.
+std::string joined(std::string const& text, int axis) {
+  auto const code = expression::to_instructions(Expression::parse(text, {}, with_arrays));
+  auto const parts = separate(code, axis);
+  Separated::Code all;
+  auto const append = [&](Separated::Code const& part) {
+    all.insert(all.end(), part.begin(), part.end());
+  };
+  auto const along = static_cast<int>(parts.along.size());
+  auto const across = static_cast<int>(parts.across.size());
+  for (auto instruction : parts.rest) {
+    if (instruction.operation != expression::Operation::variable)
+      all.push_back(instruction);
+    else if (int const part = instruction.variable; part < along + across)
+      append(part < along ? parts.along[static_cast<std::size_t>(part)]
+                          : parts.across[static_cast<std::size_t>(part - along)]);
+    else
+      all.push_back(
+          {expression::Operation::variable, part - along - across + expression::first_array});
+  }
+  EXPECT_EQ(text_of(all), text_of(code)) << text;
+  return fmt::format("{}, {}, {}", along, across, parts.rest.size());
+}
+
+TEST(EvaluateSeparated, HasTheLargestPartsOnce) {
+  EXPECT_EQ(joined("7", 0), "0, 1, 1");
+  EXPECT_EQ(joined("x", 0), "1, 0, 1");
+  EXPECT_EQ(joined("sin(3*x)*t", 0), "1, 0, 1");
+  EXPECT_EQ(joined("sin(3*x)*cos(2*y)", 0), "1, 1, 3");
+  EXPECT_EQ(joined("sin(3*x)*cos(2*y)", 1), "1, 1, 3");
+  EXPECT_EQ(joined("sin(3*x)*cos(2*y)", 2), "0, 1, 1");
+  EXPECT_EQ(joined("sin(3*x)*y - sin(3*x)*z*y", 0), "1, 2, 9");  // y*… is no part of its own
+  EXPECT_EQ(joined("if(x < y, exp(x^2), u) + v*(z - t*y)", 0), "2, 2, 10");
+  EXPECT_EQ(joined("u + v", 0), "0, 0, 3");
+}
+
 TEST(EvaluateSlabs, CoverTheGridInOrder) {
   Grid const grid{
       .dims = 2, .points = {3000, 1000, 1}, .origin = {1, 2, 0}, .spacing = {0.5, 3, 1}};
@@ -232,9 +287,9 @@ TEST(EvaluateSlabs, CoverTheGridInOrder) {
 }
 
 TYPED_TEST(EvaluateTest, FormulasTogetherAreAsOneAfterTheOther) {
-  for (auto const variant : {"reference", "threads", "auto"})
+  for (auto const variant : {"reference", "threads", "separated", "auto"})
     test::expect_formulas_together<TypeParam>(this->stream_, variant);
-  EXPECT_EQ(Formulas(this->stream_, test::five_formulas(), 2).variant(), "threads");
+  EXPECT_EQ(Formulas(this->stream_, test::five_formulas(), 2).variant(), "separated");
 }
 
 TEST(Formulas, ThatCannotBeTogetherAreRefused) {
