@@ -85,6 +85,8 @@ struct Stencil {
   std::vector<SideSlope> side_slopes = {};
   std::vector<FluxSlope> flux_slopes = {};
   std::vector<Reaction> reactions = {};  ///< those that are not 0
+  /// Components whose values a side gives, for sides that differ in it.
+  std::vector<std::vector<std::size_t>> held = {};
 };
 
 inline constexpr Kind global_kinds[] = {Kind::least, Kind::greatest, Kind::mean, Kind::integral};

@@ -21,18 +21,38 @@ namespace {
 using Complex = std::complex<double>;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
+enum class Diagonal { counted, left_out };
+
+/// That of the rows and columns of a block.
+double radius_of(std::size_t size, std::vector<std::size_t> const& block,
+                 std::vector<double> const& entries, Diagonal diagonal) {
+  std::vector<double> part;
+  for (std::size_t const i : block)
+    for (std::size_t const j : block)
+      part.push_back(i == j && diagonal == Diagonal::left_out ? 0 : entries[i * size + j]);
+  return perron(block.size(), part).radius;
+}
+
 /// Of a matrix without negative entries: that of its blocks.
 double spectral_radius(std::size_t size, std::vector<double> const& entries) {
   std::vector<char> acts(entries.size());
   std::ranges::transform(entries, acts.begin(), [](double one) { return one > 0; });
   double radius = 0;
-  for (auto const& block : blocks_of(size, acts)) {
-    std::vector<double> part;
-    for (std::size_t const i : block)
-      for (std::size_t const j : block) part.push_back(entries[i * size + j]);
-    radius = std::max(radius, perron(block.size(), part).radius);
-  }
+  for (auto const& block : blocks_of(size, acts))
+    radius = std::max(radius, radius_of(size, block, entries, Diagonal::counted));
   return radius;
+}
+
+/// The blocks of those that a side does not hold.
+std::vector<std::vector<std::size_t>> without(std::size_t size, std::vector<char> acts,
+                                              std::vector<std::size_t> const& held) {
+  for (std::size_t const one : held)
+    for (std::size_t i = 0; i < size; ++i) acts[one * size + i] = acts[i * size + one] = 0;
+  auto blocks = blocks_of(size, acts);
+  std::erase_if(blocks, [&](auto const& block) {
+    return block.size() == 1 && std::ranges::find(held, block.front()) != held.end();
+  });
+  return blocks;
 }
 
 std::size_t place_in(std::vector<std::size_t> const& block, std::size_t component) {
@@ -50,13 +70,13 @@ struct WaveLimit {
 /// What is the same for all waves of a block.
 struct Block {
   std::vector<double> scale;
-  std::vector<Complex> around;
   Tolerance tolerance;
   Region const& region;
 
   /// Whether a wave of several components surely allows `bound`, turns no faster than `fastest`,
   /// and grows so slowly that no step up to `bound` has to be shorter for that.
-  bool is_surely_within(std::span<Disc const> discs, double fastest, double bound) const {
+  bool is_surely_within(std::span<Disc const> discs, std::span<Complex const> around,
+                        double fastest, double bound) const {
     if (scale.size() == 1) return false;
     Rectangle const rough = rough_rectangle(discs, scale);
     bool const grows = is_exact(discs) && !(rough.greatest * bound < 0.1);
@@ -75,7 +95,8 @@ struct Block {
     return growth;
   }
 
-  WaveLimit limit(std::span<Disc const> discs, double bound) const {
+  WaveLimit limit(std::span<Disc const> discs, std::span<Complex const> around,
+                  double bound) const {
     thread_local std::vector<Rectangle> boxes;
     WaveLimit result = {.step = bound, .growth = growth_of_each(discs)};
     bool const exact = is_exact(discs);
@@ -97,6 +118,21 @@ struct Block {
   }
 };
 
+/// Points of two hulls around 0, one by one and together.
+std::vector<Complex> sums_of(std::span<Complex const> a, std::span<Complex const> b) {
+  std::vector<Complex> all(a.begin(), a.end());
+  all.insert(all.end(), b.begin(), b.end());
+  for (Complex const& one : a)
+    for (Complex const& other : b) all.push_back(one + other);
+  return all;
+}
+
+double furthest_of(std::span<Complex const> points) {
+  double furthest = 0;
+  for (Complex const& one : points) furthest = std::max(furthest, std::abs(one));
+  return furthest;
+}
+
 /// Puts 0 in the place of noise.
 void leave_out_noise(Terms& terms, std::span<Term> from) {
   for (Node const& node : program_of(terms, from, 3).code)
@@ -113,6 +149,7 @@ Linearisation::Linearisation(Stencil stencil)
       components_(stencil.rates.size()),
       operands_(std::move(stencil.operands)),
       measure_(stencil.measure),
+      held_(std::move(stencil.held)),
       spacing_(stencil.spacing),
       convection_(stencil.convection) {
   leave_out_noise(terms_, stencil.rates);
@@ -268,17 +305,13 @@ std::vector<Disc> Linearisation::fixed_part(Known const& known,
   std::size_t const n = components_, size = block.size();
   auto const& [slopes, others] = known.sides;
   std::vector<Disc> discs(size * size);
+  std::vector<Complex> none;
   auto const size_of = [](Range added) { return std::max(-added.least, added.greatest); };
   for (Entry const& entry : of_rates_.entries) {
     std::size_t const i = place_in(block, entry.row), j = place_in(block, entry.column);
     if (i == size) continue;
-    for (std::size_t other = 0; other < size; ++other)
-      if (block[other] != entry.column)
-        discs[i * size + other].add_radius(
-            size_of(added_by_sides(entry, block[other], known.values, slopes)));
-    if (j == size) continue;
-    discs[i * size + j].add_real(1, range_of(known.values, entry.sum));
-    discs[i * size + j].add_real(1, added_by_sides(entry, entry.column, known.values, slopes));
+    if (!is_aslant(entry, slopes)) add_sides(known, block, entry, nullptr, discs, none);
+    if (j < size) discs[i * size + j].add_real(1, range_of(known.values, entry.sum));
   }
   for (std::size_t i = 0; i < size; ++i)
     for (std::size_t j = 0; j < size; ++j) {
@@ -297,9 +330,9 @@ std::vector<Disc> Linearisation::fixed_part(Known const& known,
   return discs;
 }
 
-/// The matrices of a block, one after the other.
-std::vector<Disc> Linearisation::matrices(Known const& known, std::vector<std::size_t> const& block,
-                                          double speed) const {
+Linearisation::Matrices Linearisation::matrices(Known const& known,
+                                                std::vector<std::size_t> const& block,
+                                                double speed) const {
   struct Differences {
     std::size_t at, offset;
     Range even, odd;
@@ -307,25 +340,50 @@ std::vector<Disc> Linearisation::matrices(Known const& known, std::vector<std::s
   std::size_t const size = block.size(), entries = size * size;
   auto const fixed = fixed_part(known, block, speed);
   std::vector<Differences> differences;
+  std::vector<Entry const*> aslant;
   for (Entry const& entry : of_rates_.entries) {
     std::size_t const i = place_in(block, entry.row), j = place_in(block, entry.column);
+    if (i < size && is_aslant(entry, known.sides.slopes)) aslant.push_back(&entry);
     if (i == size || j == size) continue;
     for (Pair const& pair : entry.pairs)
       differences.push_back({i * size + j, pair.place, range_of(known.values, pair.even),
                              range_of(known.values, pair.odd)});
   }
-  std::vector<Disc> all(entries * waves_.size());
+  Matrices all = {std::vector<Disc>(entries * waves_.size()), {}};
+  if (!aslant.empty()) all.at_edges.resize(waves_.size());
   double const nanoseconds = 4.0 * static_cast<double>(differences.size() + entries);
   waves_.for_each(nanoseconds, [&](std::size_t wave) {
-    Disc* const discs = &all[entries * wave];
+    Disc* const discs = &all.discs[entries * wave];
     std::ranges::copy(fixed, discs);
     auto const factors = waves_.factors(wave);
     for (auto const& [at, offset, even, odd] : differences) {
       discs[at].add_real(factors[offset].even, even);
       discs[at].add_imaginary(factors[offset].odd, odd);
     }
+    for (Entry const* const entry : aslant)
+      add_sides(known, block, *entry, &waves_.place(wave), std::span(discs, entries),
+                all.at_edges[wave]);
   });
   return all;
+}
+
+double Linearisation::tolerable_growth(Known const& known, std::vector<std::size_t> const& block,
+                                       std::vector<double> const& sums) const {
+  Known alone = known;
+  alone.sides = {{}, std::vector<Bound>(components_ * components_)};
+  auto const discs = fixed_part(alone, block, 0);
+  std::vector<double> largest(discs.size());
+  std::ranges::transform(discs, largest.begin(), &Disc::largest);
+  std::vector<Rectangle> boxes;
+  find_rectangles(discs, symmetric_scale(block.size(), largest), boxes);
+  double const all = radius_of(components_, block, sums, Diagonal::counted);
+  constexpr double rounding = 1e-12;
+  double turning = radius_of(components_, block, sums, Diagonal::left_out);
+  for (Rectangle const& box : boxes) {
+    if (box.greatest > rounding * all) return all;
+    turning = std::max(turning, box.imaginary);
+  }
+  return std::min(turning, all);
 }
 
 void Linearisation::limit_by(Known const& known, std::vector<std::size_t> const& components,
@@ -334,14 +392,15 @@ void Linearisation::limit_by(Known const& known, std::vector<std::size_t> const&
   std::size_t const size = components.size(), entries = size * size;
   double speed = 0;
   for (std::size_t const component : components) speed = std::max(speed, known.speeds[component]);
-  Block block = {.scale = {}, .around = {}, .tolerance = tolerance, .region = region};
-  double furthest = 0;
+  Block block = {.scale = {}, .tolerance = tolerance, .region = region};
+  std::vector<Complex> carried;
   if (speed > 0)
-    for (Complex const& one : convection_symbol(convection_)) {
-      block.around.push_back(speed * one);
-      furthest = std::max(furthest, std::abs(block.around.back()));
-    }
-  auto const discs = matrices(known, components, speed);
+    for (Complex const& one : convection_symbol(convection_)) carried.push_back(speed * one);
+  auto [discs, around] = matrices(known, components, speed);
+  for (auto& one : around) one = sums_of(carried, one);
+  auto const around_of = [&](std::size_t wave) -> std::span<Complex const> {
+    return around.empty() ? carried : around[wave];
+  };
   std::vector<double> largest(entries, 0);
   double most = 0;
   std::size_t likely = 0;  // the wave that decides
@@ -360,29 +419,35 @@ void Linearisation::limit_by(Known const& known, std::vector<std::size_t> const&
     return std::span(discs).subspan(entries * wave, entries);
   };
   auto const limit_of = [&](std::size_t wave, double bound) {
-    return block.limit(discs_of(wave), bound);
+    return block.limit(discs_of(wave), around_of(wave), bound);
   };
   WaveLimit const first = limit_of(likely, result.step);
   // Others have to be looked at closely only where they may allow less, or turn faster.
   double const bound = std::min(result.step, first.step * (1 + 1e-7));
   std::vector<WaveLimit> limits(waves_.size());
-  double const nanoseconds = 4.0 * static_cast<double>(block.around.size()) +
+  double const nanoseconds = 4.0 * static_cast<double>(carried.size()) +
                              (size < 3 ? 100.0 : 300.0 * static_cast<double>(size * entries));
   waves_.for_each(nanoseconds, [&](std::size_t wave) {
-    if (wave == likely || !block.is_surely_within(discs_of(wave), first.fastest, bound))
+    if (wave == likely ||
+        !block.is_surely_within(discs_of(wave), around_of(wave), first.fastest, bound))
       limits[wave] = limit_of(wave, bound);
     else
       limits[wave].growth = block.growth_of_each(discs_of(wave));
   });
   for (std::size_t wave = 0; wave < limits.size(); ++wave) {
     WaveLimit const& one = limits[wave];
-    result.fastest = std::max(result.fastest, one.fastest + furthest);
+    result.fastest = std::max(result.fastest, one.fastest + furthest_of(around_of(wave)));
     result.growth = std::max(result.growth, one.growth);
     if (size == 1) result.growth_alone = std::max(result.growth_alone, one.growth);
     if (!(one.step < result.step)) continue;
     result.step = one.step;
     result.real = one.box.least;
     result.imaginary = one.box.imaginary;
+    for (Complex const& edge :
+         around.empty() || speed > 0 ? std::span<Complex const>() : around_of(wave)) {
+      result.real = std::min(result.real, one.box.least + edge.real());
+      result.imaginary = std::max(result.imaginary, one.box.imaginary + edge.imag());
+    }
     result.carried = speed;
     result.components = components;
     result.wave = waves_.place(wave);
@@ -392,9 +457,21 @@ void Linearisation::limit_by(Known const& known, std::vector<std::size_t> const&
 StepLimit Linearisation::limit_with(Known const& known, int degree, Tolerance tolerance) const {
   auto const [acts, sums] = actions(known);
   StepLimit result = {.step = infinity, .reaction = spectral_radius(components_, sums)};
-  tolerance.reaction = result.reaction;
-  for (auto const& block : blocks_of(components_, acts))
-    limit_by(known, block, tolerance, region_of(degree), result);
+  auto const blocks = blocks_of(components_, acts);
+  auto const look_at = [&](std::vector<std::size_t> const& block, StepLimit& limit) {
+    tolerance.reaction = tolerable_growth(known, block, sums);
+    limit_by(known, block, tolerance, region_of(degree), limit);
+  };
+  for (auto const& block : blocks) look_at(block, result);
+  for (auto const& held : held_) {
+    StepLimit beside = result;
+    for (auto const& block : without(components_, acts, held))
+      if (std::ranges::find(blocks, block) == blocks.end()) look_at(block, beside);
+    beside.fastest = std::max(beside.fastest, result.fastest);
+    beside.growth = result.growth;
+    beside.growth_alone = result.growth_alone;
+    result = beside;
+  }
   if (!std::isfinite(result.fastest)) result.step = 0;
   result.sharp = sharp_courant_number(convection_) / std::ranges::max(known.speeds);
   result.growth = std::max(result.growth, reaction_growth(known.values));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <complex>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -115,8 +116,9 @@ class Linearisation {
   /// ranges, for several components by the numerical range of M, scaled so that it is as small as
   /// can be (Perron). With λ moved to Re λ ≤ 0, since what grows by itself may, |P(step·λ)| ≤ 1 has
   /// to hold on its border, P the scheme's polynomial: then it holds in all of the rectangle. Where
-  /// |Im λ| is at most twice the reaction, λ − reaction will do as well: what only turns without
-  /// differences may grow by as much. θ is taken at so many places of [−π, π] along each axis that
+  /// |Im λ| is at most twice the rate s at which the components of a set turn without differences, or
+  /// where these may make them grow the spectral radius of S, λ − s will do as well: what turns or
+  /// grows without differences may grow by as much. θ is taken at so many places of [−π, π] along each axis that
   /// what lies between is 4 % further at most (0.1 % in 1D, 1 % in 2D).
   ///
   /// What is carried along from upwind adds to each λ a point of the convex hull H of 0 and
@@ -128,7 +130,9 @@ class Linearisation {
   ///
   /// The analysis knows no sides. What `sides`, and those of the stencil that follow from fields,
   /// add to the rates of the points near them widens M's real parts; where a is positive this
-  /// shortens the step, as −2a/h beside −4/h² for diffusion. What they make of other components
+  /// shortens the step, as −2a/h beside −4/h² for diffusion; of points aslant by their waves along the
+  /// side. Where a side holds some components, the others are looked at without these, too, since what
+  /// makes a reaction of both slow may be missing there. What they make of other components
   /// counts as a disc around 0, with which forward Euler is hopeless, and so does u = g(v) on a
   /// Dirichlet side, for which each ∂rate/∂u counts twice. Where that would be hopeless and an
   /// equation makes waves grow by itself, those of a tenth of the fastest rate at most may grow
@@ -221,11 +225,25 @@ class Linearisation {
   double reaction_growth(std::span<Range const> values) const;
   Known known(std::span<Range const> ranges, std::span<RobinSide const> sides) const;
   Actions actions(Known const& known) const;
-  /// Of the components of a block, that are carried along so fast, for each wave.
-  std::vector<Disc> matrices(Known const& known, std::vector<std::size_t> const& block,
-                             double speed) const;
+  /// The matrices of a block, one after the other for each wave, and what each wave has at the points
+  /// of sides alone, where there is something of that kind.
+  struct Matrices {
+    std::vector<Disc> discs;
+    std::vector<std::vector<std::complex<double>>> at_edges;
+  };
+  /// Of the components of a block, that are carried along so fast.
+  Matrices matrices(Known const& known, std::vector<std::size_t> const& block, double speed) const;
   std::vector<Disc> fixed_part(Known const& known, std::vector<std::size_t> const& block,
                                double speed) const;
+  /// What sides add to the row of an entry; appends to `at_edges` what is apart from the discs.
+  void add_sides(Known const& known, std::vector<std::size_t> const& block, Entry const& entry,
+                 std::array<double, 3> const* wave, std::span<Disc> discs,
+                 std::vector<std::complex<double>>& at_edges) const;
+  /// 1/s, how fast a scheme may make components of a block grow: as S does what it does without
+  /// differences, where that may grow; where it only damps, as fast as it turns, which is no faster
+  /// than what components do to each other, or values over the grid to one. `sums`: of `Actions`.
+  double tolerable_growth(Known const& known, std::vector<std::size_t> const& block,
+                          std::vector<double> const& sums) const;
   /// Makes a limit what these components allow where that is less.
   void limit_by(Known const& known, std::vector<std::size_t> const& components,
                 Tolerance const& tolerance, Region const& region, StepLimit& result) const;
@@ -240,9 +258,17 @@ class Linearisation {
   /// For each component, how many points per second it is carried along.
   std::vector<double> speeds(std::span<Range const> values) const;
   /// `values`: ranges of values_.
+  /// Whether points aslant of the sides of an entry's column count, which waves along the sides shift.
+  bool is_aslant(Entry const& entry, std::span<RobinSide const> sides) const;
   /// What sides of an entry's column that follow from a component add to that one's.
-  Range added_by_sides(Entry const& entry, std::size_t of, std::span<Range const> values,
-                       std::span<RobinSide const> sides) const;
+  struct Added {
+    Range real = {0, 0};
+    /// For a wave along them, what it has at the sides' points alone: apart from `real`.
+    std::vector<std::complex<double>> at_edges = {};
+  };
+  /// `wave` is null where no point lies aslant.
+  Added added_by_sides(Entry const& entry, std::size_t of, std::span<Range const> values,
+                       std::span<RobinSide const> sides, std::array<double, 3> const* wave) const;
   /// The same of what is carried along so fast.
   Range carried_by_sides(double speed, std::size_t component, std::size_t of,
                          std::span<RobinSide const> sides) const;
@@ -256,6 +282,7 @@ class Linearisation {
   std::vector<SideSlope> side_slopes_;
   std::vector<FluxSlope> flux_slopes_;
   std::vector<ReactionBlock> reaction_blocks_;
+  std::vector<std::vector<std::size_t>> held_;
   std::array<double, 3> spacing_;
   Convection convection_;
   std::vector<Term> values_;        // of all coefficients, each once

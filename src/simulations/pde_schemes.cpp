@@ -3,7 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <iterator>
+#include <set>
+#include <utility>
+#include <vector>
 
 #include "equations/ill_posed.hpp"
 #include "model/entry.hpp"
@@ -32,6 +36,8 @@ equations::Stencil without_rates(config::RunConfig const& run, equations::Stenci
   stencil.rates.erase(stencil.rates.begin(), stencil.rates.begin() + std::ssize(stencil.rates) / 2);
   std::erase_if(stencil.reactions, [&](auto const& one) { return one.rate < half; });
   for (auto& one : stencil.reactions) one.rate -= half;
+  for (auto& held : stencil.held)
+    std::erase_if(held, [&](std::size_t component) { return component >= half; });
   return stencil;
 }
 
@@ -89,9 +95,34 @@ equations::System explicit_system(config::RunConfig const& run) {
   return goes_by_multigrid(run) ? diffusion_split_of(run).rest : system_of(run);
 }
 
+/// The components that each side gives values of, where these are some of several.
+std::vector<std::vector<std::size_t>> held_by_sides(config::RunConfig const& run) {
+  std::set<std::vector<std::size_t>> all;
+  for (std::size_t axis = 0; axis < static_cast<std::size_t>(run.grid.dims); ++axis)
+    for (std::size_t end = 0; end < 2; ++end) {
+      std::vector<std::size_t> held;
+      std::size_t count = 0;
+      for (auto const& unknown : system_of(run).unknowns) {
+        SideKind const kind = run.sides_of(unknown.name)[axis][end].kind;
+        for (std::size_t i = 0; i < static_cast<std::size_t>(unknown.components); ++i, ++count)
+          if (kind == SideKind::dirichlet ||
+              (kind == SideKind::wall && unknown.is_vector && i == axis))
+            held.push_back(count);
+      }
+      if (!held.empty() && held.size() < count) all.insert(held);
+    }
+  return {all.begin(), all.end()};
+}
+
+equations::Stencil stability_of(config::RunConfig const& run, equations::System const& system,
+                                Grid const& grid) {
+  auto stencil = equations::discretise_for_stability(system, grid, space_of(run));
+  stencil.held = held_by_sides(run);
+  return stencil;
+}
+
 equations::Stencil stability_on(config::RunConfig const& run, Grid const& grid) {
-  return without_rates(run,
-                       equations::discretise_for_stability(system_of(run), grid, space_of(run)));
+  return without_rates(run, stability_of(run, system_of(run), grid));
 }
 
 }  // namespace
@@ -118,8 +149,7 @@ std::vector<std::shared_ptr<equations::Linearisation const>> explicit_linearisat
   if (!goes_by_multigrid(run)) return {linearisation_of(run)};
   auto const rest = explicit_system(run);
   auto const linearised = [&](equations::System const& system) {
-    return std::make_shared<equations::Linearisation const>(
-        equations::discretise_for_stability(system, run.grid, space_of(run)));
+    return std::make_shared<equations::Linearisation const>(stability_of(run, system, run.grid));
   };
   std::vector<std::shared_ptr<equations::Linearisation const>> all = {linearised(rest)};
   for (std::size_t c = 0; rest.rates.size() > 1 && c < rest.rates.size(); ++c) {

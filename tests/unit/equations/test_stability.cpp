@@ -214,6 +214,49 @@ TEST(Stability, ReactionsCountByTheirRadius) {
               1e-10);
 }
 
+/// Whether forward Euler, or another scheme, keeps waves from growing that only decay.
+TEST(Stability, WhatOnlyDampsLetsNothingGrow) {
+  Equations e;
+  Term const carried = e.times(4, e.terms.derivative(e.v, {1, 0, 0}));  // λ = ±40i at most
+  auto const decays = [&](Term of, double rate) { return e.times(-rate, of); };
+  // What u does is nothing to v, whether v follows from u or not.
+  for (Term const v : {carried, e.terms.add(carried, e.times(50, e.u))}) {
+    EXPECT_TRUE(e.limit({decays(e.u, 50), v}, 1).hopeless);
+    EXPECT_TRUE(e.limit({decays(e.u, 50), v}, 2).hopeless);
+    EXPECT_NEAR(e.limit({decays(e.u, 26), v}, 3).step, std::sqrt(3) / 40, 1e-6);
+  }
+  // |1 + (−20 ± 40i)·dt| = 1
+  EXPECT_NEAR(e.limit({e.terms.number(0), e.terms.add(carried, decays(e.v, 20))}, 1).step,
+              40.0 / (400 + 1600), 1e-6);
+  // A telegraph: waves are damped by half of what w decays by.
+  auto const telegraph = [&](double rate) {
+    return e.limit({e.terms.derivative(e.v, {1, 0, 0}),
+                    e.terms.add(e.terms.derivative(e.u, {1, 0, 0}), decays(e.v, rate))},
+                   1);
+  };
+  EXPECT_NEAR(telegraph(8).step, 8.0 / 100, 1e-6);  // λ = −4 ± √84·i
+}
+
+/// Where a side holds v, u has its own rate alone.
+TEST(Stability, WhatASideHoldsIsNotThere) {
+  Equations e;
+  Term const rate = e.times(3, e.terms.subtract(e.v, e.u));
+  e.system.rates = {rate, rate};
+  auto stencil = discretise(e.system, e.grid);
+  auto const limit = [&](std::vector<std::vector<std::size_t>> held) {
+    auto with = stencil;
+    with.held = std::move(held);
+    return Linearisation(std::move(with)).limit({}, 1);
+  };
+  EXPECT_EQ(limit({}).step, std::numeric_limits<double>::infinity());
+  auto const found = limit({{1}});
+  EXPECT_NEAR(found.step, 2 / 3.0, 1e-9);
+  EXPECT_EQ(found.components, std::vector<std::size_t>{0});
+  EXPECT_EQ(found.growth, limit({}).growth);
+  EXPECT_EQ(limit({{0}}).step, std::numeric_limits<double>::infinity());  // v alone grows
+  EXPECT_EQ(limit({{0}, {1}}).step, found.step);
+}
+
 TEST(Stability, RangesOfCoefficients) {
   Equations e;
   // Diffusion that varies in space: D from 1 to 3 at the faces; its slope as differences see it.

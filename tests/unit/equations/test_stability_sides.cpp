@@ -51,6 +51,20 @@ Case const cases[] = {
                     times(t, 0.3, t.derivative(u, {1, 1, 0})));
      },
      false, 8},
+    {"mixed derivatives across the longer spacing", 2,
+     [](Terms& t, Term u) {
+       return t.add(t.add(times(t, 0.05, t.derivative(u, {2, 0, 0})),
+                          times(t, 0.9, t.derivative(u, {0, 2, 0}))),
+                    times(t, 0.4, t.derivative(u, {1, 1, 0})));
+     },
+     false, 8},
+    {"fourth derivatives in the plane", 2,
+     [](Terms& t, Term u) {
+       Term const curved = t.add(t.derivative(u, {2, 0, 0}), t.derivative(u, {0, 2, 0}));
+       return times(t, -0.01,
+                    t.add(t.derivative(curved, {2, 0, 0}), t.derivative(curved, {0, 2, 0})));
+     },
+     true, 3},
     {"friction and transport", 1,
      [](Terms& t, Term u) {
        return t.add(times(t, 0.3, t.derivative(u, {2, 0, 0})),
