@@ -308,6 +308,8 @@ Forecast forecast(config::RunConfig const& run, Stream const& stream, Inputs con
   result.host_bytes = host_bytes(run, memory, device.backend());
   // Before a step is looked for, which needs values at every point.
   require_memory(run, device, memory, result);
+  if (auto problems = file_problems(run, memory.sources, inputs); !problems.empty())
+    throw ConfigError(problems);
   forecast_time(
       run, [&] { return first_step_of(run, stream, inputs, made); }, result);
   forecast_disk(run, memory, result);

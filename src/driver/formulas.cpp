@@ -19,6 +19,7 @@
 #include "driver/diagnostics/numbers.hpp"
 #include "kernels/evaluate/evaluate.hpp"
 #include "model/rank_files.hpp"
+#include "model/reading.hpp"
 #include "model/values.hpp"
 
 namespace gridstride {
@@ -113,6 +114,19 @@ std::string format_bad(double value, std::string const& place, Precision precisi
                          : "all values have to be finite");
 }
 
+/// What the precision has with all its digits, and no subnormal numbers.
+double least_of(Precision precision) {
+  return precision == Precision::float32 ? double{std::numeric_limits<float>::min()}
+                                         : std::numeric_limits<double>::min();
+}
+
+std::string format_too_small(double largest, Precision precision) {
+  return fmt::format(
+      "has no value larger than {:g} ({} has all digits from {:.2g} on; {}other units help)",
+      largest, name_of(precision), least_of(precision),
+      precision == Precision::float32 ? "float64 or " : "");
+}
+
 /// What a formula is at time t on a grid.
 struct Look {
   std::string fault;   ///< of a value that is not finite
@@ -161,15 +175,11 @@ template <class T>
 std::string fault_of(Stream& stream, Expression const& formula, Grid const& grid, double time,
                      bool of_all_points) {
   auto const look = look_at<T>(stream, formula, grid, time);
-  constexpr auto least = static_cast<double>(std::numeric_limits<T>::min());
   bool const may_vanish = of_all_points && !formula.depends_on(expression::time_variable);
-  if (!look.fault.empty() || !may_vanish || !(look.largest < least)) return look.fault;
+  if (!look.fault.empty() || !may_vanish || !(look.largest < least_of(precision_of<T>())))
+    return look.fault;
   double const largest = look_at<double>(stream, formula, grid, time).largest;
-  if (largest == 0) return {};
-  return fmt::format(
-      "has no value larger than {:g} ({} has all digits from {:.2g} on; {}other units "
-      "help)",
-      largest, name_of(precision_of<T>()), least, std::is_same_v<T, float> ? "float64 or " : "");
+  return largest == 0 ? std::string() : format_too_small(largest, precision_of<T>());
 }
 
 /// Writes down what formulas have wrong.
@@ -211,8 +221,13 @@ void look_at_sides(Search& search, config::RunConfig const& run, config::Sides c
                                           SideKind::flux};
       if (std::ranges::find(with_values, condition.kind) == std::end(with_values)) continue;
       Grid const face = without_given_sides(face_of(run.grid, axis, side), {&sides, 1}, axis);
-      search.look(condition.value, condition.components, face, false);
-      for (Formula const& factor : condition.factors) search.look(factor, face, 0, false);
+      // Elsewhere on sides values may fade away to nothing, but one that is the same everywhere is meant.
+      auto const look = [&](Formula const& formula) {
+        search.look(formula, face, 0, formula.expression.is_constant());
+      };
+      if (condition.components.empty()) look(condition.value);
+      for (Formula const& component : condition.components) look(component);
+      for (Formula const& factor : condition.factors) look(factor);
     }
 }
 
@@ -235,6 +250,24 @@ std::vector<Problem> formula_problems(config::RunConfig const& run, Stream& stre
     if (!std::ranges::find(numbers, name, &config::FieldInfo::name)->own_grid)
       search.look(formula, run.grid, run.time.end, false);
   return std::move(search.problems);
+}
+
+std::vector<Problem> file_problems(config::RunConfig const& run,
+                                   std::span<config::FieldSource const> sources,
+                                   Inputs const& inputs) {
+  std::vector<Problem> problems;
+  if (!run.has_grid) return problems;
+  for (config::FieldSource const& source : sources) {
+    double least = least_of(run.precision);
+    if (source.squares) least = std::sqrt(least);
+    double const found = first_magnitude(source, inputs, least);
+    if (found == 0 || found >= least) continue;
+    double const value = source.squares ? found * found : found;
+    problems.push_back(run.problem(
+        source.location, fmt::format("{} {}{}", describe(source), source.squares ? "squared " : "",
+                                     format_too_small(value, run.precision))));
+  }
+  return problems;
 }
 
 namespace {

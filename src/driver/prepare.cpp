@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <bit>
 #include <cerrno>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
@@ -295,10 +296,13 @@ Inputs inputs_of(config::RunConfig const& run) {
   };
   auto const refuse = [&run, shape](config::FieldSource const& source, std::int64_t place,
                                     double value) {
-    throw ConfigError(
-        {run.problem(source.location,
-                     fmt::format("{} has {} at {} (all values have to be finite)", describe(source),
-                                 value, format_place(run, source, shape(source), place)))});
+    std::string const why = !std::isfinite(value)
+                                ? "all values have to be finite"
+                                : fmt::format("{} does not reach {}", name_of(run.precision),
+                                              source.squares ? "its square" : "that far");
+    throw ConfigError({run.problem(
+        source.location, fmt::format("{} has {} at {} ({})", describe(source), value,
+                                     format_place(run, source, shape(source), place), why))});
   };
   auto const sparse_extents = [&run](config::FieldSource const& source) {
     require_foreign(run, source);

@@ -1,6 +1,7 @@
 #include "model/own_values.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <memory>
 #include <utility>
@@ -42,6 +43,11 @@ class FileSlabs {
                          .type = numbers_->type(),
                          .squares = source_.squares},
                         values, std::span(&bad, 1));
+    if (bad == convert::all_finite && may_leave_range<T>(numbers_->type(), source_.squares)) {
+      auto const is_finite = [](T value) { return std::isfinite(value); };
+      auto const found = std::ranges::find_if_not(values, is_finite);
+      if (found != values.end()) bad = found - values.begin();
+    }
     if (bad != convert::all_finite)
       inputs_.refuse(source_, first + bad, number_at(*numbers_, first + bad));
     if (first + std::ssize(values) == numbers_->size()) numbers_->check_unchanged();

@@ -14,6 +14,7 @@
 #include "core/slab_ring.hpp"
 #include "core/timer.hpp"
 #include "kernels/convert/convert.hpp"
+#include "model/values.hpp"
 
 namespace gridstride {
 
@@ -69,6 +70,15 @@ void require_sound(config::FieldSource const& source, Inputs const& inputs,
   numbers.check_unchanged();
   if (first_non_finite != convert::all_finite)
     inputs.refuse(source, first_non_finite, number_at(numbers, first_non_finite));
+}
+
+/// The place of the first value that is not finite, of numbers that are.
+template <class T>
+std::int64_t first_out_of_range(Stream& stream, config::FieldSource const& source,
+                                NumberSource const& numbers, std::span<T const> values) {
+  if (!may_leave_range<T>(numbers.type(), source.squares)) return convert::all_finite;
+  std::int64_t const place = first_non_finite(stream, values, "auto");
+  return place < 0 ? convert::all_finite : place;
 }
 
 /// Whether stored numbers may lie where their values go.
@@ -151,6 +161,7 @@ void read_numbers(Stream& stream, config::FieldSource const& source, Inputs cons
   double const read_seconds = ring.run(work);
   copy_async(std::span(&found, 1), std::as_const(first_non_finite).span(), stream);
   stream.synchronize();
+  if (found == convert::all_finite) found = first_out_of_range<T>(stream, source, *numbers, target);
   require_sound(source, inputs, *numbers, found);
   inputs.reading->bytes += static_cast<double>(bytes_of(0, parts.count()));
   inputs.reading->seconds += timer.seconds();
@@ -233,6 +244,30 @@ LargestNumber find_largest(config::FieldSource const& source, Inputs const& inpu
   require_sound(source, inputs, *numbers, all.non_finite);
   if (all.refused == convert::all_finite) return {all.largest, -1, 0, all.checksum};
   return {all.largest, all.refused, number_at(*numbers, all.refused), all.checksum};
+}
+
+double first_magnitude(config::FieldSource const& source, Inputs const& inputs, double enough) {
+  auto const numbers = inputs.open(source);
+  Stream host(Device::open(Backend::cpu));
+  Parts const parts(*numbers, SlabRing::piece_bytes(Backend::cpu));
+  auto const order = numbers->order();
+  Buffer<std::byte> stored(host, MemorySpace::pinned, parts.most_bytes());
+  std::vector<double> values;
+  double largest = 0;
+  for (std::int64_t part = 0; part < parts.count(); ++part) {
+    auto const bytes = stored.span().first(parts.bytes(part));
+    parts.read(part, bytes.data());
+    values.resize(static_cast<std::size_t>(parts.size(part)));
+    std::int64_t ignored = convert::all_finite;
+    convert::convert<double>(host, {bytes, numbers->type()}, values, std::span(&ignored, 1));
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      // What fills up packed pieces has no place.
+      if (order && order->place(parts.first(part) + static_cast<std::int64_t>(i)) < 0) continue;
+      largest = std::max(largest, std::abs(values[i]));
+      if (largest >= enough) return largest;
+    }
+  }
+  return largest;
 }
 
 void note_reading(MemoryForecast& forecast, config::FieldSource const& source, std::size_t values) {

@@ -14,11 +14,18 @@ namespace gridstride {
 
 /// `target`, in device memory, becomes the numbers of a file, or their squares where the source
 /// wants them, through float64 and rounded to T; done when this returns. Throws `ConfigError` at
-/// the source for the first number that is not finite, and for a file that changes meanwhile. With
-/// `times`, the time in which the file was read counts as `read`, all else as `transfer`.
+/// the source for the first number that is not finite, or not in T, and for a file that changes
+/// meanwhile. With `times`, the time in which the file was read counts as `read`, all else as
+/// `transfer`.
 template <class T>
 void read_numbers(Stream& stream, config::FieldSource const& source, Inputs const& inputs,
                   std::span<T> target, PhaseTimes* times = nullptr);
+
+/// Whether a number that is finite may come to one that is not, rounded to T.
+template <class T>
+bool may_leave_range(NumberType type, bool squares) {
+  return squares || (sizeof(T) < 8 && type.kind == NumberKind::real && type.bytes == 8);
+}
 
 /// The number at a place of the array.
 double number_at(NumberSource const& numbers, std::int64_t place);
@@ -36,6 +43,10 @@ struct LargestNumber {
 /// The largest |number| of a file; `accepts` is called by several threads. Throws as above.
 LargestNumber find_largest(config::FieldSource const& source, Inputs const& inputs,
                            std::function<bool(double)> const& accepts);
+
+/// The first |number| of a file that is at least so much, or else the largest of all; reads no
+/// farther. Throws as above.
+double first_magnitude(config::FieldSource const& source, Inputs const& inputs, double enough);
 
 /// Adds to a forecast what reading so many numbers takes, as far as it does not depend on how they
 /// are packed.

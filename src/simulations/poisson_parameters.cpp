@@ -360,6 +360,13 @@ bool has_given_side(config::RunConfig const& run) {
 
 namespace {
 
+/// Whether a number is one of the run's precision, with all digits, or 0.
+bool is_held(config::RunConfig const& run, double value) {
+  bool const single = run.precision == Precision::float32;
+  if (value == 0) return true;
+  return single ? std::isnormal(static_cast<float>(value)) : std::isnormal(value);
+}
+
 /// What the run's precision holds of coefficients.
 struct Reach {
   double least, most;                ///< numbers, and sums of them
@@ -488,6 +495,11 @@ std::vector<Problem> problems(config::RunConfig const& run, Inputs const& inputs
           fmt::format("sor needs a relaxation where coefficients vary, above 0 and below 2 (of the "
                       "same ones everywhere {:.4f} would end soonest; multigrid needs none)",
                       cycles_of(run).factor)));
+    if (parameters.mean && !is_held(run, *parameters.mean))
+      found.push_back(run.problem(
+          run.location("parameters.mean"),
+          fmt::format("{:g} is beyond what {} holds with all digits; other units may help",
+                      *parameters.mean, name_of(run.precision))));
     if (parameters.mean && !coefficients.singular)
       found.push_back(run.problem(
           run.location("parameters.mean"),

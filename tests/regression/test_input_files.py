@@ -132,6 +132,74 @@ class InputFiles(support.Case):
         self.assertRegex(err, r"reading \(of set-up\) +\d\.\d+ s: 1\.1 KiB, \d+\.\d\d GB/s\n")
 
 
+class NumbersThatFloat32DoesNotHold(support.Case):
+    """What a formula is refused for a file is refused for, too."""
+
+    def refuse(self, message, config, *more):
+        _, err = self.call("run", self.write("case.yaml", {**config, "precision": "float32"}), *more,
+                           code=BAD_INPUT)
+        self.assertRegex(err, r"case\.yaml:\d+:\d+: " + message)
+
+    def cases(self, source):
+        """Of the name of a key, what reads a file for it."""
+        grid = {"grid": {"points": 17}}
+        time = {**grid, "time": {"end": 1e-9}}
+        return (("initial.u", {**time, "simulation": "heat", "initial": {"u": source},
+                               "parameters": {"diffusivity": 1}}),
+                ("parameters.source", {**time, "simulation": "heat", "initial": {"u": 0},
+                                       "parameters": {"diffusivity": 1, "source": source}}),
+                ("initial.u", {**time, "simulation": "advection", "initial": {"u": source},
+                               "parameters": {"velocity": {"x": 1}}}),
+                ("parameters.initial_velocity", {**time, "simulation": "wave", "initial": {"u": 0},
+                                                 "parameters": {"speed": 1, "initial_velocity": source}}),
+                ("initial.u", {**time, "simulation": "pde", "equations": {"u": "laplace(u)"},
+                               "initial": {"u": source}}),
+                ("parameters.source", {**grid, "simulation": "poisson", "parameters": {"source": source}}))
+
+    def test_small_ones(self):
+        for least, values in (("1e-50", numpy.full(17, 1e-50)), ("1e-43", numpy.linspace(0, 1e-43, 17))):
+            numpy.save(self.directory / "a.npy", values)
+            for key, config in self.cases({"file": "a.npy"}):
+                with self.subTest(key, least=least, simulation=config["simulation"]):
+                    self.refuse(rf"{key}: a\.npy has no value larger than {least} \(float32 has all "
+                                r"digits from 1\.2e-38 on; float64 or other units help\)", config)
+        numpy.save(self.directory / "a.npy", numpy.full(17, 1e-25))
+        speed = {"speed": {"file": "a.npy"}}
+        self.refuse(r"parameters\.speed: a\.npy squared has no value larger than 1e-50 ",
+                    {"simulation": "wave", "grid": {"points": 17}, "initial": {"u": 0},
+                     "parameters": speed, "time": {"end": 1}})
+
+    def test_large_ones(self):
+        values = numpy.ones(17)
+        values[5] = -1e50
+        numpy.save(self.directory / "a.npy", values)
+        for key, config in self.cases({"file": "a.npy"}):
+            with self.subTest(key, simulation=config["simulation"]):
+                self.refuse(rf"{key}: a\.npy has -1e\+50 at cell \(5, 0, 0\) \(float32 does not reach "
+                            r"that far\)", config)
+
+    def test_as_ranks_read_them(self):
+        values = numpy.ones((16, 17))
+        values[9, 2] = 1e50
+        numpy.save(self.directory / "large.npy", values)
+        numpy.save(self.directory / "small.npy", numpy.full((16, 17), 1e-50))
+        for name, message in (("large", r"has 1e\+50 at cell \(2, 9, 0\) \(float32 does not reach that far"),
+                              ("small", r"has no value larger than 1e-50 ")):
+            config = heat(grid={"points": [17, 16]}, initial={"u": {"file": f"{name}.npy"}},
+                          boundary={"x": "periodic", "y": "periodic"})
+            self.refuse(rf"initial\.u: {name}\.npy {message}", config, "--ranks", 2)
+
+    def test_what_it_holds_is_taken(self):
+        """One number with all digits, and zeros alone."""
+        few = numpy.full(17, 1e-50)
+        few[-2] = 2e-38
+        for values in (few, numpy.zeros(17)):
+            numpy.save(self.directory / "a.npy", values)
+            for _, config in self.cases({"file": "a.npy"}):
+                file = self.write("case.yaml", {**config, "precision": "float32"})
+                self.call("run", file, "--quiet", "--overwrite")
+
+
 class CoefficientsOfHeat(support.Case):
     """On grids of 2^k + 1 points x has few digits, so that a file has what a formula gives."""
 

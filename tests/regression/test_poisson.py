@@ -80,6 +80,24 @@ class Poisson(support.Case):
         self.refuse(r"case\.yaml:\d+:\d+: boundary: u is not finite at x = 0, y = 0 in float64 ",
                     {**self.config(source=1), "boundary": {"x": {"dirichlet": "log(y)"}}})
 
+    def test_numbers_that_the_precision_does_not_hold(self):
+        """As mean, and as values of sides; a side's may fade away where they vary."""
+        def config(boundary, **parameters):
+            return {**self.config((17,), **{"source": 0, **parameters}), "precision": "float32",
+                    "boundary": {"x": boundary}}
+        small = r"has no value larger than {} \(float32 has all digits from 1\.2e-38 on"
+        for mean in ("1e-50", "1e-43", "1e+50"):
+            self.refuse(rf"parameters\.mean: {mean.replace('+', chr(92) + '+')} is beyond what float32 holds",
+                        config("periodic", source="cos(2*pi*x)", mean=float(mean)))
+        self.refuse(r"boundary\.x\.dirichlet: " + small.format("1e-43"), config({"dirichlet": 1e-43}))
+        sides = {"lower": {"dirichlet": 0}, "upper": {"neumann": 1e-46}}
+        wide = config(sides)
+        wide["grid"]["upper"] = 1e9
+        self.refuse(r"boundary\.x\.upper\.neumann: " + small.format("1e-46"), wide)
+        fading = self.config(source=1)
+        fading.update(precision="float32", boundary={axis: {"dirichlet": "exp(-200*(x + y))"} for axis in "xy"})
+        self.solve(fading, "fading")
+
     def test_what_does_not_converge_is_written(self):
         for name, config in (("sweeps", self.config((33, 33), source=1, method="jacobi", iterations=20)),
                              ("steps", self.config((33, 33), source="9*exp(u)", iterations=8))):
