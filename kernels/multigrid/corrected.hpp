@@ -267,6 +267,8 @@ class Corrected final : public SolverBody<T> {
   int find_correction(Stream& stream, int before);
   /// Queues the first cycle, from 0, before the host knows the largest |right|, which has been found; returns that.
   double begin_early(Stream& stream, BeginResidual<T, S> const& step);
+  /// What a sweep leaves of the errors that it takes least from; 0 of cycles.
+  double slowest() const;
   /// Has u in `solution`, from where it is, or 0 where it is nowhere.
   void settle(Stream& stream, double const* u, double* solution);
   /// u += what the finest level has found; finds what `TakeResidual` does and behind it what

@@ -14,8 +14,9 @@ constexpr double none = std::numeric_limits<double>::infinity();
 /// What is told of a solve while it goes on: numbers of each cycle, on the host.
 class Progress {
  public:
-  Progress(Options const& options, double right, double rounding)
-      : options_(options), right_(right), rounding_(rounding) {
+  /// `slowest`: what a sweep leaves of some errors, where that is known; 0 of cycles, which leave as much of all.
+  Progress(Options const& options, double right, double rounding, double slowest = 0)
+      : options_(options), right_(right), rounding_(rounding), slowest_(slowest) {
     outcome_.residuals = {right};
     outcome_.at = {0};
   }
@@ -78,9 +79,11 @@ class Progress {
     double const of_corrections = c.size() < 2           ? 1.0
                                   : c[c.size() - 2] == 0 ? 0.0
                                                          : correction / c[c.size() - 2];
-    double const shrinks = is_rounding && c.size() > 2
-                               ? of_corrections
-                               : std::max(of_corrections, residual / r[r.size() - 2]);
+    double const seen = is_rounding && c.size() > 2
+                            ? of_corrections
+                            : std::max(of_corrections, residual / r[r.size() - 2]);
+    // Smooth errors show little beside rough ones until these are gone.
+    double const shrinks = std::max(seen, of_slowest());
     // Corrections that are no more than roundings of u leave it as it is, or to and fro, and come again.
     bool const is_lost_in_u =
         is_rounding && correction <= 8 * std::numeric_limits<double>::epsilon() * largest;
@@ -95,8 +98,15 @@ class Progress {
     hopeless_ = !std::isfinite(residual);
   }
 
+  /// What the last sweeps have left of the errors that they took least from.
+  double of_slowest() const {
+    auto const& at = outcome_.at;
+    return slowest_ == 0 ? 0
+                         : std::pow(slowest_, static_cast<double>(at.back() - at[at.size() - 2]));
+  }
+
   Options options_;
-  double right_, rounding_, largest_ = 0;
+  double right_, rounding_, slowest_, largest_ = 0;
   Outcome outcome_;
   bool hopeless_ = false;
 };

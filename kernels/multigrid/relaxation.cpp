@@ -35,8 +35,11 @@ void relax(Stream& stream, Level<double> const& level, Relaxation method, double
   }
 }
 
-double optimal_factor(Grid const& grid, poisson::Sides const& sides, double diffusivity,
-                      double reaction) {
+namespace {
+
+/// 1 − μ, μ the largest eigenvalue of Jacobi's matrix that is no constant's.
+double least_share(Grid const& grid, poisson::Sides const& sides, double diffusivity,
+                   double reaction) {
   // The least eigenvalue of −∇·(a∇u) that is no constant's, as a sum over the axes.
   double least = 0, next = std::numeric_limits<double>::infinity(), diagonal = reaction;
   for (int axis = 0; axis < grid.dims; ++axis) {
@@ -47,8 +50,27 @@ double optimal_factor(Grid const& grid, poisson::Sides const& sides, double diff
     diagonal += 2 * diffusivity / (h * h);
     if (of_axis.size() > 1) next = std::min(next, diffusivity * of_axis[1]);
   }
-  double const share = (least + reaction > 0 ? least + reaction : next) / diagonal;
+  return (least + reaction > 0 ? least + reaction : next) / diagonal;
+}
+
+}  // namespace
+
+double optimal_factor(Grid const& grid, poisson::Sides const& sides, double diffusivity,
+                      double reaction) {
+  double const share = least_share(grid, sides, diffusivity, reaction);
   return 2 / (1 + std::sqrt(share * (2 - share)));
+}
+
+double slowest_rate(Relaxation method, double factor, Grid const& grid, poisson::Sides const& sides,
+                    double diffusivity, double reaction) {
+  double const share = least_share(grid, sides, diffusivity, reaction);
+  if (!(share > 0 && share < 1)) return 0;
+  if (method == Relaxation::jacobi) return 1 - factor * share;
+  // λ + ω − 1 = ω·μ·√λ (Young, Trans. AMS 76 (1954)).
+  double const half = factor * (1 - share) / 2, square = half * half - (factor - 1);
+  if (square <= 0) return factor - 1;
+  double const root = half + std::sqrt(square);
+  return root * root;
 }
 
 }  // namespace gridstride::multigrid

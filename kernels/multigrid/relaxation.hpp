@@ -10,4 +10,9 @@ namespace gridstride::multigrid {
 void relax(Stream& stream, Level<double> const& level, Relaxation method, double factor,
            int sweeps);
 
+/// What a sweep leaves of the smooth errors that it takes least from, where a and κ are the same everywhere; 0 where
+/// there are none.
+double slowest_rate(Relaxation method, double factor, Grid const& grid, poisson::Sides const& sides,
+                    double diffusivity, double reaction);
+
 }  // namespace gridstride::multigrid

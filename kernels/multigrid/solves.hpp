@@ -226,6 +226,15 @@ double const* Corrected<T, S>::go_by_cycles(Stream& stream, std::span<double> u,
   return old;
 }
 
+/// Of fields what the same coefficients everywhere would have.
+template <class T, class S>
+double Corrected<T, S>::slowest() const {
+  if (options_.relaxation == Relaxation::none) return 0;
+  bool const varies = equation_.diffusivities != nullptr || equation_.reactions != nullptr;
+  return slowest_rate(options_.relaxation, options_.factor, equation_.grid, equation_.sides,
+                      varies ? 1 : equation_.diffusivity, varies ? 0 : equation_.reaction);
+}
+
 template <class T, class S>
 Outcome Corrected<T, S>::solve(Stream& given, std::span<T const> right, std::span<T> u,
                                bool from_u) {
@@ -252,7 +261,7 @@ Outcome Corrected<T, S>::solve(Stream& given, std::span<T const> right, std::spa
   if (begins) complete(stream, solved);
   double const largest = begins_early ? begin_early(stream, {a_, finest, f, 1, 0, found})
                                       : number(take_found(stream, 1)[0].first);
-  Progress progress(options_, largest, rounding_);
+  Progress progress(options_, largest, rounding_, slowest());
   // Right-hand sides of levels are near 1, whatever their unit.
   double const unit = unit_of(poisson::bits_of_magnitude(largest));
   // Rounded right-hand sides of equations that leave a constant open have a mean, and no solution.

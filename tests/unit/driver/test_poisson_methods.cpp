@@ -89,6 +89,47 @@ TEST(PoissonMethods, TellWhatTheyCameTo) {
   EXPECT_NEAR(cycles(best), 140, 40);
 }
 
+/// Smooth errors do not show beside rough ones, which go first. Of two modes the largest of the error
+/// is at most the sum of what is told of each.
+TEST(PoissonMethods, ErrorsAreNoLargerThanTold) {
+  struct Case {
+    PoissonGrid grid;
+    std::array<int, 3> smooth, rough;
+    std::string more;
+  };
+  Case const cases[] = {{{{65}, "dd"}, {1, 0, 0}, {30, 0, 0}, ""},
+                        {{{33}, "nn"}, {1, 0, 0}, {14, 0, 0}, ""},
+                        {{{33, 33}, "dddd"}, {1, 1, 0}, {12, 15, 0}, ", diffusivity: 3"},
+                        {{{32, 17}, "ppdn"}, {0, 0, 0}, {9, 6, 0}, ", reaction: 5"},
+                        {{{33, 17}, "dnnn"}, {0, 0, 0}, {9, 6, 0}, ", diffusivity: 1 + 0*x*y"}};
+  for (auto const& [grid, smooth, rough, more] : cases) {
+    double const a = more.find("3") != std::string::npos ? 3 : 1,
+                 kappa = more.find("5") != std::string::npos ? 5 : 0;
+    auto const one = poisson_mode(grid, smooth), other = poisson_mode(grid, rough);
+    auto const u =
+        expression::Expression::parse(fmt::format("0.3*{} + {}", one.formula, other.formula));
+    for (std::string const method :
+         {"jacobi", "jacobi, relaxation: 0.6", "gauss_seidel", "sor", "sor, relaxation: 1.2"})
+      for (double const tolerance : {0.1, 1e-2}) {
+        if (method == "sor" && more.find("x") != std::string::npos) continue;
+        SCOPED_TRACE(fmt::format("{}{} {} {}", grid.sides, more, method, tolerance));
+        auto const solved = solve_poisson(
+            poisson_yaml(
+                grid, "0", {"0", "0", "0"},
+                fmt::format("source: \"{:.17g}*{} + {:.17g}*{}\", method: {}, tolerance: {}{}",
+                            0.3 * (a * one.eigenvalue + kappa), one.formula,
+                            a * other.eigenvalue + kappa, other.formula, method, tolerance, more),
+                "float64"),
+            cpu);
+        EXPECT_LE(solved.diagnostic("estimated_error"), tolerance);
+        double const error = host_error_norms(solved.u.field, u, 0).maximum;
+        double const of_u =
+            host_error_norms(solved.u.field, expression::Expression(0.0), 0).maximum;
+        EXPECT_LE(error, 2 * solved.diagnostic("estimated_error") * of_u + 1e-13);
+      }
+  }
+}
+
 TEST(PoissonMethods, CheckTellsHowTheyRelax) {
   auto const config = config_of(
       poisson_yaml({{33, 33}, "dddd"}, "0", {"0", "0", "0"}, "source: 0, method: sor", "float64"));
