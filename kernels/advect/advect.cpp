@@ -15,6 +15,8 @@ std::span<Variant<AdvectionFunction<T>> const> variants() {
       {"reference", Backend::cpu, host_reference<T>, "every point in turn, on one thread"},
       {"threads", Backend::cpu, host_threads<T>,
        "rows shared among threads, in pieces whose loops the compiler vectorises"},
+      {"threads_subnormal", Backend::cpu, host_threads_subnormal<T>,
+       "the same, slower, for a u that is hardly larger than the least normal number"},
       {"naive", Backend::cuda, GRIDSTRIDE_CUDA_ROW(cuda_naive<T>),
        "one thread per point, neighbours through the caches, each flux twice"},
       {"streaming", Backend::cuda, GRIDSTRIDE_CUDA_ROW(cuda_streaming<T>),

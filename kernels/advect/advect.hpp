@@ -40,7 +40,8 @@ namespace gridstride::advect {
 /// remaining axes in their order), or zero. Where several such sides meet, the first axis counts.
 ///
 /// The host's `threads` takes subnormal numbers for zero (`FlushSubnormals`): around edges, weno5
-/// would spend most of its time on them.
+/// would spend most of its time on them. Each step may lose as much as the least normal number, and a
+/// small u stands still: `threads_subnormal` keeps them.
 template <class T>
 struct AdvectionStep {
   struct Side {

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "kernels/advect/rows.hpp"
 #include "kernels/support/flush_subnormals.hpp"
@@ -326,12 +327,15 @@ void step_row(AdvectionArguments<T> const& a, Point const& row) {
 
 }  // namespace
 
+namespace {
+
 template <class T>
-void host_threads(Stream&, int dims, Scheme scheme, AdvectionArguments<T> const& arguments) {
+void step_rows(int dims, Scheme scheme, AdvectionArguments<T> const& arguments, bool flushes) {
   with_scheme(dims, scheme, arguments, [&](auto rank, auto variable, auto which) {
     auto const& a = arguments;
     parallel_for(a.points[1] * a.points[2], 16 * a.points[0], [&](std::int64_t line) {
-      FlushSubnormals const flush;  // in the thread that has the line
+      std::optional<FlushSubnormals> flush;  // in the thread that has the line
+      if (flushes) flush.emplace();
       Point const row{{0, line % a.points[1], line / a.points[1]}};
       if constexpr (which() == Scheme::lax_wendroff)
         sweep_row<rank(), variable()>(a, row);
@@ -339,6 +343,19 @@ void host_threads(Stream&, int dims, Scheme scheme, AdvectionArguments<T> const&
         step_row<rank(), which(), variable()>(a, row);
     });
   });
+}
+
+}  // namespace
+
+template <class T>
+void host_threads(Stream&, int dims, Scheme scheme, AdvectionArguments<T> const& arguments) {
+  step_rows(dims, scheme, arguments, true);
+}
+
+template <class T>
+void host_threads_subnormal(Stream&, int dims, Scheme scheme,
+                            AdvectionArguments<T> const& arguments) {
+  step_rows(dims, scheme, arguments, false);
 }
 
 template <class T>
@@ -352,9 +369,10 @@ void host_impose(Stream&, int dims, AdvectionArguments<T> const& arguments) {
   });
 }
 
-#define GRIDSTRIDE_INSTANTIATE(T)                                                   \
-  template void host_reference(Stream&, int, Scheme, AdvectionArguments<T> const&); \
-  template void host_threads(Stream&, int, Scheme, AdvectionArguments<T> const&);   \
+#define GRIDSTRIDE_INSTANTIATE(T)                                                           \
+  template void host_reference(Stream&, int, Scheme, AdvectionArguments<T> const&);         \
+  template void host_threads(Stream&, int, Scheme, AdvectionArguments<T> const&);           \
+  template void host_threads_subnormal(Stream&, int, Scheme, AdvectionArguments<T> const&); \
   template void host_impose(Stream&, int, AdvectionArguments<T> const&);
 GRIDSTRIDE_INSTANTIATE(float)
 GRIDSTRIDE_INSTANTIATE(double)

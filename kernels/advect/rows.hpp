@@ -12,6 +12,8 @@ void host_reference(Stream&, int dims, Scheme, AdvectionArguments<T> const&);
 template <class T>
 void host_threads(Stream&, int dims, Scheme, AdvectionArguments<T> const&);
 template <class T>
+void host_threads_subnormal(Stream&, int dims, Scheme, AdvectionArguments<T> const&);
+template <class T>
 void host_impose(Stream&, int dims, AdvectionArguments<T> const&);
 
 template <class T>

@@ -101,7 +101,7 @@ class Advection final : public StagedStepping<T> {
              *advection::scheme_of(run).in_time, step_rule<T>(run, inputs, look_ahead)),
         run_(run),
         look_ahead_(std::move(look_ahead)),
-        variant_(run.kernels.at("advect")),
+        variant_(advection::variant_of(run, inputs, stream.backend())),
         reduce_variant_(reduce::variant_of_blocks(run.kernels.at("reduce"), stream.backend())),
         moments_(stream_, MemorySpace::device, 1) {
     this->want_moments();

@@ -11,6 +11,7 @@
 #include "config/visitor.hpp"
 #include "equations/upwind.hpp"
 #include "model/rank_files.hpp"
+#include "model/reading.hpp"
 #include "model/step_clock.hpp"
 #include "model/values.hpp"
 
@@ -191,6 +192,43 @@ std::array<double, 3> largest_speeds(config::RunConfig const& run, Inputs const&
   for (std::size_t axis = 0; axis < static_cast<std::size_t>(run.grid.dims); ++axis)
     speeds[axis] = largest_speed(run, inputs, axis);
   return speeds;
+}
+
+namespace {
+
+/// So large that 2^16 steps lose less than a rounding of it where all that is not normal is 0.
+double enough_to_flush(Precision precision) {
+  return precision == Precision::float32 ? 0x1p-126 * 0x1p23 * 0x1p16 : 0x1p-1022 * 0x1p52 * 0x1p16;
+}
+
+/// Whether u is not 0, and nowhere so large, as it begins.
+bool is_small(config::RunConfig const& run, Inputs const& inputs) {
+  double const enough = enough_to_flush(run.precision);
+  auto const any = [](double) { return std::string_view(); };
+  auto const largest = [&](config::Formula const& formula, Grid const& grid) {
+    return largest_magnitude(run, source_of(formula), inputs, grid, 0, any);
+  };
+  auto const& initial = run.initial.at("u");
+  double found = initial.file.empty() ? largest(initial.formula, coarser(run.grid))
+                                      : first_magnitude(initial, inputs, enough);
+  if (found < enough && initial.file.empty()) found = largest(initial.formula, run.grid);
+  for (int axis = 0; axis < run.grid.dims && found < enough; ++axis)
+    for (int side = 0; side < 2; ++side) {
+      auto const& condition =
+          run.sides_of("u")[static_cast<std::size_t>(axis)][static_cast<std::size_t>(side)];
+      if (condition.kind == SideKind::dirichlet)
+        found = std::max(found, largest(condition.value, face_of(run.grid, axis, side)));
+    }
+  return found > 0 && found < enough;
+}
+
+}  // namespace
+
+std::string variant_of(config::RunConfig const& run, Inputs const& inputs, Backend backend) {
+  std::string const& asked = run.kernels.at("advect");
+  if (asked != "auto" || backend != Backend::cpu) return asked;
+  double const small = found_by_first(run, [&] { return is_small(run, inputs) ? 1.0 : 0.0; });
+  return small > 0 ? "threads_subnormal" : asked;
 }
 
 std::vector<Problem> problems(config::RunConfig const& run, Inputs const& inputs) {

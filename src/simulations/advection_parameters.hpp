@@ -70,6 +70,11 @@ std::array<double, 3> largest_speeds(config::RunConfig const& run, Inputs const&
 /// The same, which the first of several ranks has looked for.
 std::array<double, 3> shared_speeds(config::RunConfig const& run, Inputs const& inputs);
 
+/// The row of `advect` for a run. On the host `auto` is one that keeps subnormal numbers where u, of what it
+/// begins with and what sides have then, is so small that what many steps lose without them is more
+/// than a rounding. All ranks call it.
+std::string variant_of(config::RunConfig const& run, Inputs const& inputs, Backend backend);
+
 /// Files of other shapes than the grid, and velocities that are not finite.
 std::vector<Problem> problems(config::RunConfig const& run, Inputs const& inputs);
 

@@ -198,6 +198,14 @@ TEST(Advect, ThreadsTakeSubnormalValuesForZero) {
   }
 }
 
+/// Losses are those of subnormal numbers, 2^-30 of such a u, with each of some ten operations of 300 stages.
+TEST(Advect, SmallValuesMoveWithSubnormalOnes) {
+  Stream stream(Device::open(Backend::cpu));
+  auto const large = test::carried_block<float>(stream, "threads_subnormal", 1),
+             small = test::carried_block<float>(stream, "threads_subnormal", 0x1p-119F);
+  for (std::size_t i = 0; i < large.size(); ++i) EXPECT_NEAR(small[i], large[i], 3000 * 0x1p-30);
+}
+
 TEST(Advect, ConstantFieldIsKeptExactly) {
   Stream stream(Device::open(Backend::cpu));
   for (auto const& one : test::advect_cases()) {
