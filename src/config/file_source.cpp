@@ -2,12 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include "core/number_type.hpp"
+#include "core/text.hpp"
 
 namespace gridstride::config {
 FileFormat FieldSource::format() const {
@@ -24,21 +27,62 @@ constexpr std::string_view data_file =
     "of "
     "bare numbers, relative to the config's folder.";
 
+bool is_bare(Visitor const& visitor, FieldSource const& source) {
+  return visitor.given("type") || !source.raw.type.empty();
+}
+
+/// What to do with a file whose ending is that of a format that is not read; empty for others.
+std::string_view advice_for(std::filesystem::path const& file) {
+  std::string const ending = to_lower(file.extension().string());
+  constexpr std::string_view unpack = "it has to be unpacked before";
+  constexpr std::string_view save = "numpy.save makes a .npy of what numpy.loadtxt reads of text";
+  constexpr std::string_view bare = "'type' says of bare numbers what they are";
+  constexpr std::pair<std::string_view, std::string_view> known[] = {
+      {".csv", save},
+      {".tsv", save},
+      {".txt", save},
+      {".gz", unpack},
+      {".bz2", unpack},
+      {".xz", unpack},
+      {".zst", unpack},
+      {".zip", unpack},
+      {".bin", bare},
+      {".raw", bare},
+      {".dat", bare},
+      {".npy", "the ending has to be .npy, in small letters"},
+      {".mtx", "the ending has to be .mtx, in small letters"},
+      {".npz", "numpy.save writes one array as .npy, scipy.io.mmwrite a sparse matrix as .mtx"}};
+  auto const* const found =
+      std::ranges::find(known, ending, &std::pair<std::string_view, std::string_view>::first);
+  return found == std::end(known) ? "" : found->second;
+}
+
+/// The same where nothing says that the file is HDF5's all the same.
+std::string_view advice_for(Visitor const& visitor, FieldSource const& source) {
+  bool const is_told = is_bare(visitor, source) || source.moment || !source.dataset.empty() ||
+                       visitor.given("dataset") || visitor.given("time") || visitor.given("step");
+  return is_told || source.format() != FileFormat::hdf5 ? "" : advice_for(source.file);
+}
+
 void declare_file(Visitor& visitor, std::filesystem::path const& folder,
                   std::string_view documentation, FieldSource& source) {
   declare_input_path(visitor, {.name = "file", .documentation = documentation}, Presence::required,
                      folder, source.file);
   std::error_code error;
-  if (source.file.empty() || std::filesystem::is_regular_file(source.file, error)) return;
+  if (source.file.empty()) return;
+  if (std::filesystem::is_regular_file(source.file, error)) {
+    if (auto const advice = advice_for(visitor, source); !advice.empty())
+      visitor.fault("file", fmt::format("of what format '{}' is does not show (.npy and .mtx do by "
+                                        "their endings, HDF5 has a 'dataset', bare numbers a "
+                                        "'type'; {})",
+                                        source.file.string(), advice));
+    return;
+  }
   bool const exists = std::filesystem::exists(source.file, error);
   visitor.fault("file", exists ? fmt::format("'{}' is not a file", source.file.string())
                                : fmt::format("no such file '{}' (paths are relative to the "
                                              "config's folder)",
                                              source.file.string()));
-}
-
-bool is_bare(Visitor const& visitor, FieldSource const& source) {
-  return visitor.given("type") || !source.raw.type.empty();
 }
 
 /// What a file is that holds one array and has no datasets; empty for HDF5's.
@@ -93,10 +137,12 @@ void declare_dataset_name(Visitor& visitor, std::string_view shape, FieldSource&
   if (auto const why = whole_file(visitor, source); !why.empty())
     return visitor.refuse("dataset", fmt::format("{} (datasets are HDF5's)", why));
   std::string const documentation = fmt::format("The dataset of an HDF5 file, as `/u`; {}.", shape);
-  visitor.text({.name = "dataset", .documentation = documentation},
-               {.presence = source.file.empty() ? Presence::optional : Presence::required,
-                .meaning = "a path in the file"},
-               source.dataset);
+  visitor.text(
+      {.name = "dataset", .documentation = documentation},
+      {.presence = source.file.empty() || !advice_for(visitor, source).empty() ? Presence::optional
+                                                                               : Presence::required,
+       .meaning = "a path in the file"},
+      source.dataset);
 }
 
 /// The keys that tell a moment of another run's result.
@@ -137,8 +183,8 @@ void declare_moment(Visitor& visitor, std::optional<Moment>& moment) {
 
 /// A dataset of the grid's shape, or a field of a result.
 void declare_stored_field(Visitor& visitor, Spec const& spec, FieldSource& source) {
-  bool const plain =
-      !source.file.empty() && !source.moment && !visitor.given("time") && !visitor.given("step");
+  bool const plain = !source.file.empty() && !source.moment && !visitor.given("time") &&
+                     !visitor.given("step") && advice_for(visitor, source).empty();
   visitor.text(
       {.name = "dataset",
        .documentation = "The dataset of an HDF5 file, as `/u`; its shape is that of the grid, x "

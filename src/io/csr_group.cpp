@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 #include "core/error.hpp"
@@ -35,20 +37,43 @@ std::int64_t length_in_group(std::filesystem::path const& path, std::string cons
   return info.shape[0];
 }
 
-/// What the group says it is, as AnnData, h5sparse and scipy's `save_npz` do; empty where it does not.
-std::string kind_of_group(hdf5::Object const& group) {
+/// What the group says it is, and by what.
+struct GroupKind {
+  std::string by, kind;
+};
+
+/// As AnnData, h5sparse and scipy's `save_npz` do; none where it does not.
+std::vector<GroupKind> kinds_of_group(hdf5::Object const& group) {
+  std::vector<GroupKind> kinds;
   for (std::string const attribute : {"encoding-type", "h5sparse_format", "format"})
-    if (group.has_attribute(attribute)) return group.read_text_attribute(attribute);
-  return group.contains("format") ? group.read_text("format") : "";
+    if (group.has_text_attribute(attribute))
+      kinds.push_back({attribute, group.read_text_attribute(attribute)});
+  if (group.contains("format")) kinds.push_back({"the dataset format", group.read_text("format")});
+  return kinds;
+}
+
+std::optional<GroupLayout> layout_of_kind(std::string_view kind) {
+  if (kind == "csr_matrix" || kind == "csr") return GroupLayout::rows;
+  if (kind == "csc_matrix" || kind == "csc") return GroupLayout::columns;
+  return std::nullopt;
 }
 
 GroupLayout layout_of_group(hdf5::Object const& group, std::string const& name) {
-  auto const kind = kind_of_group(group);
-  if (kind.empty() || kind == "csr_matrix" || kind == "csr") return GroupLayout::rows;
-  if (kind == "csc_matrix" || kind == "csc") return GroupLayout::columns;
-  throw IoError(group.path(), fmt::format("'{}' is of the kind '{}' (csr_matrix and csc_matrix "
-                                          "are read)",
-                                          name, kind));
+  auto const kinds = kinds_of_group(group);
+  if (kinds.empty() || kinds[0].kind.empty()) return GroupLayout::rows;
+  auto const& first = kinds[0];
+  auto const layout = layout_of_kind(first.kind);
+  if (!layout)
+    throw IoError(group.path(), fmt::format("'{}' is of the kind '{}' (csr_matrix and csc_matrix "
+                                            "are read)",
+                                            name, first.kind));
+  for (GroupKind const& other : kinds)
+    if (layout_of_kind(other.kind).value_or(*layout) != *layout)
+      throw IoError(group.path(),
+                    fmt::format("'{}' is of the kind '{}' by {}, and '{}' by {} (rows "
+                                "or columns, one of both is wrong)",
+                                name, first.kind, first.by, other.kind, other.by));
+  return *layout;
 }
 
 /// Rows and columns; none where the group does not tell.
@@ -144,6 +169,7 @@ SparseExtents inspect_csr_group(std::filesystem::path const& path, std::string c
 
 Csr<double> read_csr_group(std::filesystem::path const& path, std::string const& name) {
   GroupHead const head = head_of_group(path, name);
+  for (auto const* const part : {"/indptr", "/indices", "/data"}) require_values(path, name + part);
   Csr<double> matrix;
   {
     auto const lock = hdf5::exclusive();

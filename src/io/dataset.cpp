@@ -4,10 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <map>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -65,25 +67,54 @@ std::vector<std::string> datasets_of(hdf5::Object const& file) {
           dataset, major, minor, release, reason.empty() ? "unknown reason" : reason));
 }
 
+[[noreturn]] void refuse_packed(hdf5::Object const& dataset, std::string const& name,
+                                std::string const& attribute, std::string const& value) {
+  throw IoError(dataset.path(),
+                fmt::format("the numbers of '{}' stand for others, by its attribute {} ({}), "
+                            "which is not applied (write the values themselves, as xarray "
+                            "has them, into a file of their own)",
+                            name, attribute, value));
+}
+
+/// Integers of netCDF that have a sign in the file, and none by an attribute, or the other way round.
+void require_told_sign(hdf5::Object const& dataset, std::string const& name) {
+  std::string const key = "_Unsigned";
+  if (!dataset.has_text_attribute(key)) return;
+  hdf5::Handle const type = dataset.type();
+  if (H5Tget_class(type.id()) != H5T_INTEGER) return;
+  std::string const told = dataset.read_text_attribute(key);
+  bool const is_unsigned = H5Tget_sign(type.id()) == H5T_SGN_NONE;
+  if (told == (is_unsigned ? "false" : "true")) refuse_packed(dataset, name, key, told);
+}
+
 /// Numbers of netCDF that stand for others: what is meant is number·scale_factor + add_offset.
 void require_unpacked(hdf5::Object const& dataset, std::string const& name) {
+  require_told_sign(dataset, name);
   constexpr std::pair<std::string_view, double> plain[] = {{"scale_factor", 1}, {"add_offset", 0}};
   for (auto const& [key, value] : plain) {
     std::string const attribute(key);
     if (!dataset.has_attribute(attribute)) continue;
+    if (dataset.has_text_attribute(attribute))
+      refuse_packed(dataset, name, attribute,
+                    fmt::format("the text '{}'", dataset.read_text_attribute(attribute)));
     auto const told = dataset.read_attribute<double>(attribute);
     if (told.size() != 1 || told[0] != value)
-      throw IoError(dataset.path(),
-                    fmt::format("the numbers of '{}' stand for others, by its attribute {} ({}), "
-                                "which is not applied (write the values themselves, as xarray "
-                                "has them, into a file of their own)",
-                                name, attribute, fmt::join(told, ", ")));
+      refuse_packed(dataset, name, attribute, fmt::format("{}", fmt::join(told, ", ")));
   }
 }
 
-/// The numbers of an attribute, if there is one that has any.
+/// The number that a text is, if it is one.
+std::vector<double> number_of_text(std::string const& text) {
+  double value = 0;
+  auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return {};
+  return {value};
+}
+
+/// The numbers of an attribute, if there is one that has any; some write them as text.
 std::vector<double> numbers_of_attribute(hdf5::Object const& dataset, std::string const& key) {
   if (!dataset.has_attribute(key)) return {};
+  if (dataset.has_text_attribute(key)) return number_of_text(dataset.read_text_attribute(key));
   constexpr std::string_view what = "reading an attribute";
   auto const attribute =
       dataset.own(H5Aopen(dataset.id(), key.c_str(), H5P_DEFAULT), H5Aclose, what);
@@ -201,6 +232,12 @@ DatasetInfo inspect(hdf5::Object const& dataset) {
 DatasetInfo inspect_dataset(std::filesystem::path const& path, std::string const& dataset) {
   hdf5::Object const file = hdf5::open_file(path);
   return inspect(open_existing(file, dataset));
+}
+
+void require_values(std::filesystem::path const& path, std::string const& dataset) {
+  auto const lock = hdf5::exclusive();
+  hdf5::Object const file = hdf5::open_file(path);
+  require_none_missing(open_existing(file, dataset), dataset);
 }
 
 std::unique_ptr<NumberSource> open_dataset(std::filesystem::path const& path,

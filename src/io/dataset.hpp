@@ -21,6 +21,10 @@ struct DatasetInfo {
 /// were never written, or are missing where the dataset takes them from.
 DatasetInfo inspect_dataset(std::filesystem::path const& path, std::string const& dataset);
 
+/// Throws `IoError` for a number of a dataset that stands for a place without a value, by an attribute
+/// `_FillValue` or `missing_value`; so does `open_dataset`.
+void require_values(std::filesystem::path const& path, std::string const& dataset);
+
 /// Its numbers (io/dataset_numbers.hpp). Throws `IoError` as above, and when it is not numeric.
 std::unique_ptr<NumberSource> open_dataset(std::filesystem::path const& path,
                                            std::string const& dataset);

@@ -197,6 +197,13 @@ bool Object::has_attribute(std::string const& name) const {
   return check(H5Aexists(id(), name.c_str()), fmt::format("attribute '{}'", name)) > 0;
 }
 
+bool Object::has_text_attribute(std::string const& name) const {
+  if (!has_attribute(name)) return false;
+  auto const what = fmt::format("attribute '{}'", name);
+  Handle const attribute = own(H5Aopen(id(), name.c_str(), H5P_DEFAULT), H5Aclose, what);
+  return H5Tget_class(own(H5Aget_type(attribute.id()), H5Tclose, what).id()) == H5T_STRING;
+}
+
 std::string Object::read_text_attribute(std::string const& name) const {
   auto const what = fmt::format("attribute '{}'", name);
   Handle const attribute = own(H5Aopen(id(), name.c_str(), H5P_DEFAULT), H5Aclose, what);

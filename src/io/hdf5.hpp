@@ -100,6 +100,8 @@ class Object {
   /// Writes over the attribute that is there.
   void update_attribute(std::string const& name, std::int64_t value) const;
   bool has_attribute(std::string const& name) const;
+  /// Whether there is one that is text.
+  bool has_text_attribute(std::string const& name) const;
   std::string read_text_attribute(std::string const& name) const;
   template <class T>
   std::vector<T> read_attribute(std::string const& name) const;

@@ -86,6 +86,22 @@ class InputFiles(support.Case):
             self.refuse(rf"case\.yaml:\d+:\d+: initial\.u: \S*a\.npy: holds ({what})",
                         file="a.npy")
 
+    def test_files_of_other_formats(self):
+        """They are not taken for HDF5, whose dataset is missing."""
+        for name, advice in (("a.csv", "numpy.save makes a .npy of what numpy.loadtxt reads"),
+                             ("a.npz", "numpy.save writes one array as .npy, scipy.io.mmwrite a sparse matrix"),
+                             ("a.mtx.gz", "it has to be unpacked before"), ("a.dat", "'type' says"),
+                             ("a.NPY", "the ending has to be .npy, in small letters")):
+            (self.directory / name).write_bytes(b"1,2\n")
+            message = rf"file: of what format '{name}' is does not show .*; {advice}"
+            self.refuse(r"\Acase\.yaml:\d+:\d+: initial\.u\." + message + r".*\n\Z", file=name)
+            system = {"simulation": "linear_system", "parameters": {"matrix": {"file": name}, "right": [1, 2]}}
+            _, err = self.call("check", self.write("system.yaml", system), code=BAD_INPUT)
+            self.assertRegex(err, r"system\.yaml:\d+:\d+: parameters\.matrix\." + message)
+        self.refuse(r"initial\.u: a\.csv: ", file="a.csv", dataset="/u")
+        self.numbers("f4").tofile(self.directory / "a.dat")
+        self.expect_start(self.numbers("f4"), file="a.dat", type="float32", shape=list(self.shape))
+
     def test_shapes(self):
         numpy.save(self.directory / "a.npy", self.numbers("f4").T)
         self.refuse(r"initial\.u: \S*a\.npy is \[17\]\[16\], the grid needs \[16\]\[17\] \(the "

@@ -98,14 +98,31 @@ TEST_F(Dataset, RefusesNumbersThatStandForOthers) {
     put("plain", "scale_factor", 1);
     put("scaled", "scale_factor", 0.25);
     put("moved", "add_offset", -40);
+    auto const say = [&](char const* dataset, hid_t type, char const* attribute, char const* text) {
+      auto const made = file.create_dataset(dataset, type, hdf5::simple_space({2}));
+      made.write(values.data(), H5T_NATIVE_INT16);
+      made.write_text_attribute(attribute, text);
+    };
+    say("text", H5T_STD_I16LE, "scale_factor", "0.5");
+    say("unsigned", H5T_STD_I8LE, "_Unsigned", "true");
+    say("signed", H5T_STD_U8LE, "_Unsigned", "false");
+    say("as it is", H5T_STD_I8LE, "_Unsigned", "false");
+    say("real", H5T_IEEE_F32LE, "_Unsigned", "true");
   }
+  EXPECT_NO_THROW(open_dataset(packed, "as it is"));
+  EXPECT_NO_THROW(open_dataset(packed, "real"));
+  expect_io_error([&] { open_dataset(packed, "text"); }, {"scale_factor (the text '0.5')"});
+  expect_io_error([&] { open_dataset(packed, "unsigned"); },
+                  {"the numbers of 'unsigned' stand for others", "_Unsigned (true)"});
+  expect_io_error([&] { inspect_dataset(packed, "signed"); }, {"_Unsigned (false)"});
   EXPECT_NO_THROW(open_dataset(packed, "plain"));
   expect_io_error([&] { open_dataset(packed, "scaled"); },
                   {"the numbers of 'scaled' stand for others", "scale_factor (0.25)", "xarray"});
   expect_io_error([&] { inspect_dataset(packed, "moved"); }, {"add_offset (-40)"});
 }
 
-/// What netCDF has where there is no value, unless it is nowhere; NaN and texts say nothing.
+/// What netCDF has where there is no value, unless it is nowhere; NaN and texts that are no numbers say
+/// nothing.
 TEST_F(Dataset, RefusesNumbersThatStandForNone) {
   auto const masked = folder / "masked.h5";
   std::vector<std::int64_t> const values = {1, 2, 3, 4, -999, 6, 7, 8, 9, 10, 11, 12};
@@ -120,6 +137,7 @@ TEST_F(Dataset, RefusesNumbersThatStandForNone) {
     };
     put("everywhere", {3, 4}, {-1, std::numeric_limits<double>::quiet_NaN()});
     put("text", {12}, {0}).write_text_attribute("_FillValue", "none");
+    put("number in text", {12}, {0}).write_text_attribute("_FillValue", "-999");
     put("plane", {3, 4}, {0, -999});
     put("volume", {2, 3, 2}, {12});
     hdf5::Shape const large = {3, 1500, 1000};
@@ -133,6 +151,7 @@ TEST_F(Dataset, RefusesNumbersThatStandForNone) {
   EXPECT_NO_THROW(open_dataset(masked, "text"));
   expect_io_error([&] { open_dataset(masked, "plane"); },
                   {"'plane' has no value at [1, 0]: -999 stands for", "missing_value", "fillna"});
+  expect_io_error([&] { open_dataset(masked, "number in text"); }, {"[4]: -999", "_FillValue"});
   expect_io_error([&] { open_dataset(masked, "volume"); }, {"at [1, 2, 1]: 12 stands"});
   expect_io_error([&] { open_dataset(masked, "large"); }, {"at [2, 1400, 7]: 9.969", "_FillValue"});
 }

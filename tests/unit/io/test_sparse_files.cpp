@@ -316,6 +316,40 @@ TEST_F(CsrGroups, OfColumnsAreTurned) {
   EXPECT_EQ(fault(), "'/A' is of the kind 'array' (csr_matrix and csc_matrix are read)");
 }
 
+TEST_F(CsrGroups, ThatContradictThemselvesAreRefused) {
+  {
+    auto const group = make({0, 1, 1});
+    group.write_text_attribute("encoding-type", "csr_matrix");
+    group.write_text("format", "csc");
+  }
+  EXPECT_EQ(
+      fault(),
+      "'/A' is of the kind 'csr_matrix' by encoding-type, and 'csc' by the dataset format (rows "
+      "or columns, one of both is wrong)");
+  {
+    auto const group = make({0, 1, 1});
+    group.write_text_attribute("encoding-type", "csr_matrix");
+    group.write_text_attribute("format", "csr");
+  }
+  EXPECT_EQ(fault(), "");
+}
+
+/// As those of dense arrays.
+TEST_F(CsrGroups, NumbersThatStandForNoneAreRefused) {
+  make({0, 1, 1});
+  auto const fill = [&](char const* part, double value) {
+    hdf5::Object const file(path_, {H5Fopen(path_.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), H5Fclose});
+    file.open_dataset(part).write_list_attribute<double>("_FillValue", std::vector{value});
+  };
+  fill("/A/data", 5);
+  EXPECT_EQ(fault(), "");
+  fill("/A/indices", 0);
+  EXPECT_NE(fault().find("'/A/indices' has no value at [0]: 0 stands for"), std::string::npos);
+  make({0, 1, 1}, {0, 2, 3}, {1, 5, 3});
+  fill("/A/data", 5);
+  EXPECT_NE(fault().find("'/A/data' has no value at [1]: 5 stands for"), std::string::npos);
+}
+
 TEST_F(CsrGroups, OthersAreRefused) {
   make();
   EXPECT_EQ(fault(), "'/A/indices' has 2 at [1] (0 to 1 are possible)");
