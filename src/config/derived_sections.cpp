@@ -51,6 +51,16 @@ std::string component_problem(RunOptions const& run, FieldInfo const& vector) {
           "its components have the name of the field '{}' in formulas (give it "
           "another name)",
           field.name);
+  for (std::string const& component : vector.components) {
+    std::string const variable = component_variable(vector.name, component);
+    std::string const problem =
+        run.constants.contains(variable)
+            ? fmt::format("the name '{}' is taken (it is a constant)", variable)
+            : run.language->name_problem(run, variable);
+    if (!problem.empty())
+      return fmt::format("{}, and so formulas would call component {} (give it another name)",
+                         problem, component);
+  }
   return {};
 }
 

@@ -6,7 +6,10 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
+#include <span>
+#include <string>
 
+#include "config/run_fields.hpp"
 #include "equations/language.hpp"
 #include "grid/grid.hpp"
 #include "simulations/pde_initial.hpp"
@@ -196,6 +199,27 @@ void Parameters::declare_implicit(Visitor& visitor) {
       });
 }
 
+namespace {
+
+/// Formulas of diagnostics know the components of vectors by names, which nothing else may have; returns whether
+/// that is so.
+bool check_components(Visitor& visitor, std::span<config::FieldInfo const> fields,
+                      std::function<std::string(std::string const&)> const& key_of) {
+  bool right = true;
+  for (config::FieldInfo const& vector : fields)
+    for (std::string const& component : vector.components) {
+      std::string const name = config::component_variable(vector.name, component);
+      std::string const key = key_of(name);
+      if (key.empty()) continue;
+      visitor.fault(key, fmt::format("the name '{}' is taken (so formulas call component {} of {})",
+                                     name, component, vector.name));
+      right = false;
+    }
+  return right;
+}
+
+}  // namespace
+
 /// Notes faults between the sections; returns whether the equations can be read.
 bool Parameters::check(Visitor& visitor, config::RunOptions const& run) const {
   auto const check_name = [&](std::string_view section, std::string const& name) {
@@ -214,6 +238,10 @@ bool Parameters::check(Visitor& visitor, config::RunOptions const& run) const {
                   fmt::format("the name '{}' is taken (it is a field)", name));
     right = false;
   }
+  right &= check_components(visitor, fields_of(run), [&](std::string const& name) {
+    if (has_name(lets, name)) return "let." + name;
+    return run.constants.contains(name) ? "constants." + name : std::string();
+  });
   for (auto const& [name, kind] : kinds) {
     std::string const rate = rate_name(name);
     bool const taken =
@@ -347,6 +375,10 @@ void Parameters::fields(Visitor& visitor, config::RunOptions const& run) {
   if (!check(visitor, run)) return;
   text_ = text_of(run);
   if (!read_constraints(visitor)) return;
+  bool const has_names = check_components(visitor, fields_of(run), [&](std::string const& name) {
+    return std::ranges::count(text_.held, name) > 0 ? std::string("equations.0") : std::string();
+  });
+  if (!has_names) return;
   gridstride::equations::SystemText const& text = text_;
   std::vector<std::string> given_in;  // of each equation the key
   for (auto const& entry : equations) given_in.push_back(entry.first);
