@@ -160,14 +160,15 @@ class FieldDiagnostics {
       : infos_(run.fields),
         may_have_gaps_(may_have_gaps(run)),
         reduce_variant_(variant_of(run, "reduce")) {
-    for (auto const& [number, component] : numbers_of(run.fields, field))
-      if (field.components == 1 || is_asked(run, number))
+    auto const numbers = numbers_of(run.fields, field);
+    is_scalar_ = numbers.size() == 1;
+    for (auto const& [number, component] : numbers)
+      if (is_scalar_ || is_asked(run, number))
         numbers_.push_back({number, component, NumberDiagnostics<T>(run, number, stream)});
   }
 
   void measure(Field const& field, Clock const& clock, Stream& stream, Measurement& result) {
-    if (field.components == 1)
-      return numbers_.front().diagnostics.measure(field, clock, stream, result);
+    if (is_scalar_) return numbers_.front().diagnostics.measure(field, clock, stream, result);
     FieldLook<T> const all{field, values_of<T>(field), stream};
     std::int64_t const index = first_non_finite(stream, all.values, reduce_variant_);
     if (index >= 0 && !may_have_gaps_) throw_not_finite(all, clock, index, infos_);
@@ -189,6 +190,7 @@ class FieldDiagnostics {
 
   std::vector<config::FieldInfo> infos_;
   bool may_have_gaps_;
+  bool is_scalar_ = true;
   std::string reduce_variant_;
   std::vector<Number> numbers_;
 };

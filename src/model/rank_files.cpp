@@ -20,9 +20,7 @@
 
 namespace gridstride {
 
-/// A vector with one component is called as a scalar.
 OwnField own_field(config::FieldInfo const& field) {
-  if (field.components.size() <= 1) return {field.name, {field.name}};
   OwnField own{field.name, {}, config::magnitude_name(field)};
   for (auto const& number : config::numbers_of(std::span(&field, 1)))
     own.numbers.push_back(number.name);
@@ -143,7 +141,8 @@ void RankFiles<T>::take(Slab const& slab, std::vector<Written> const& written, b
     if (has_to_sum(slab)) note(first_number(slab.number) + c, slab.first, slab.values[c]);
     note_places(first_number(slab.number) + c, slab.first, slab.values[c]);
   }
-  if (slab.values.size() > 1) return take_vectors(slab, written, wants_moments);
+  if (slab.values.size() > 1 || is_length_asked_for(slab.number))
+    return take_vectors(slab, written, wants_moments);
   for (auto const& [place, sink] : written)
     if (static_cast<std::size_t>(place) == slab.number)
       put_points(*sink, slab.first, slab.values.front(), 1);

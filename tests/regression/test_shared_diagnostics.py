@@ -85,6 +85,18 @@ class OfTheHost(WithCounts):
         self.assert_files(config, (2, 3, 5))
         self.assert_files({**config, "diagnostics": ["norms", *counts]}, (4,), "--set", "ranks=[2,2]")
 
+    def test_vectors_in_one_dimension(self):
+        """Each has a component and a length; of derived ones, too."""
+        looked_at = [{kind: {"field": field, **options}} for field in ("q.x", "q.magnitude", "slope.x", "slope.magnitude")
+                     for kind, options in (("probe", {"at": 0.77}), ("histogram", {"bins": 5}), ("quantiles", {"at": [0.5]}))]
+        config = pde({"h": "-div(q)", "q": "0.01*laplace(q) - h*q"}, fields={"q": "vector"}, checkpoint=CHECKPOINTS,
+                     grid={"points": 601}, boundary={"x": "periodic"}, initial={"h": "1 + x*(1 - x)", "q": {"x": "sin(6*x)"}},
+                     output={"every": {"count": 3}, "derived": {"slope": "grad(h)"}}, diagnostics=looked_at)
+        self.assert_files(config, (2, 3))
+        self.assertEqual(len(self.numbers("one")), 4*(1 + 2 + 1))
+        self.assert_files({**config, "diagnostics": ["norms"]}, (2,), precisions=("float64",))
+        self.assertIn("q.magnitude.l2", self.numbers("one"))
+
     def test_counts_of_values_that_lie_apart(self):
         """Of which even bins tell nothing, which are all alike, and whose range overflows."""
         for initial in ("1e-300*x + (y > 0.9)*1e300*y", "0.25", "1.5e308*(2*x - 1)", "1e-300*(x + y)"):

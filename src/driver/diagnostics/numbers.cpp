@@ -20,14 +20,19 @@ config::FieldInfo const* find_info(std::span<config::FieldInfo const> infos,
   return found == infos.end() ? nullptr : &*found;
 }
 
+/// A vector in one dimension has one component.
+bool is_vector(Field const& field, config::FieldInfo const* info) {
+  return field.components > 1 || (info != nullptr && info->components.size() == 1);
+}
+
 }  // namespace
 
 std::string number_name(std::span<config::FieldInfo const> infos, Field const& field,
                         int component) {
-  if (field.components == 1) return field.name;
+  auto const* info = find_info(infos, field.name);
+  if (!is_vector(field, info)) return field.name;
   if (component == magnitude_of_vector)
     return fmt::format("{}.{}", field.name, config::magnitude_word);
-  auto const* info = find_info(infos, field.name);
   auto const place = static_cast<std::size_t>(component);
   if (info == nullptr || place >= info->components.size())
     return fmt::format("{}.{}", field.name, component);
@@ -36,21 +41,15 @@ std::string number_name(std::span<config::FieldInfo const> infos, Field const& f
 
 FieldNumber find_number(std::span<config::FieldInfo const> infos, std::span<Field const> fields,
                         std::string_view name) {
-  for (Field const& field : fields) {
+  for (Field const& field : fields)
     for (int component = 0; component < field.components; ++component)
       if (number_name(infos, field, component) == name) return {field, component};
-    // A vector in one dimension is called as it is, and may be by its component.
-    auto const* info = find_info(infos, field.name);
-    if (field.components == 1 && info != nullptr && info->components.size() == 1 &&
-        fmt::format("{}.{}", field.name, info->components.front()) == name)
-      return {field, 0};
-  }
   throw std::invalid_argument(fmt::format("there is no field '{}'", name));
 }
 
 std::vector<FieldNumber> numbers_of(std::span<config::FieldInfo const> infos, Field const& field) {
-  if (field.components == 1) return {{field, 0}};
   auto const* info = find_info(infos, field.name);
+  if (!is_vector(field, info)) return {{field, 0}};
   if (info == nullptr || std::ssize(info->components) != field.components)
     throw std::invalid_argument(fmt::format(
         "'{}' has {} components, of which the run knows nothing", field.name, field.components));

@@ -238,6 +238,44 @@ TEST(RequireFinite, NamesTheComponentOfAVector) {
 TEST(DiagnosticsHostFloat64, VectorsByHand) { test::expect_vectors_by_hand<double>(cpu); }
 TEST(DiagnosticsHostFloat32, VectorsByHand) { test::expect_vectors_by_hand<float>(cpu); }
 
+/// v has one component, and s none.
+TEST(DiagnosticsHost, VectorsInOneDimensionByHand) {
+  auto const info = test::info_of({{"v", "m/s", "", {"x"}}, {"s", "1", ""}});
+  auto const run = test::run_with(
+      "[norms, {probe: {at: 1.5, field: v.x}}, {probe: {at: 2, field: v.magnitude}}, "
+      "{histogram: {field: v.x, bins: 2, range: [-4, 0]}}, "
+      "{histogram: {field: v.magnitude, bins: 4, range: [0, 4]}}, "
+      "{quantiles: {field: v.magnitude, at: 0.5}}, {integral: v_x}]",
+      test::line_of(5), Precision::float64, info);
+  Stream stream(Device::open(cpu));
+  std::vector<double> const values = {0, -1, -2, -3, -4};
+  std::vector<Field> const fields = {
+      {"v", "m/s", test::line_of(5), Precision::float64, values.data(), 1},
+      {"s", "1", test::line_of(5), Precision::float64, values.data(), 1}};
+  auto const measured = Diagnostics(run, fields, stream).measure(fields, {});
+  std::map<std::string, double> found;
+  std::vector<std::string> names;
+  for (auto const& value : measured.values) {
+    found[value.name] = value.value;
+    names.push_back(value.name);
+  }
+  EXPECT_EQ(names, diagnostic_names(run, fields));
+  EXPECT_EQ(found.at("v.x.min"), -4);
+  EXPECT_EQ(found.at("v.magnitude.max"), 4);
+  EXPECT_EQ(found.at("v.x(1.5)"), -1.5);
+  EXPECT_EQ(found.at("v.magnitude(2)"), 2);
+  EXPECT_NEAR(found.at("v.magnitude.q0.5"), 2, 1e-6);
+  EXPECT_EQ(found.at("integral(v_x)"), -8);
+  EXPECT_EQ(found.at("s.mean"), -2);
+  EXPECT_FALSE(found.contains("v.min"));
+  EXPECT_FALSE(found.contains("s.magnitude.min"));
+  ASSERT_EQ(measured.histograms.size(), 2U);
+  EXPECT_EQ(measured.histograms[0].name, "v.x.histogram");
+  EXPECT_EQ(measured.histograms[0].counts, (std::vector<std::int64_t>{2, 3}));
+  EXPECT_EQ(measured.histograms[1].name, "v.magnitude.histogram");
+  EXPECT_EQ(measured.histograms[1].counts, (std::vector<std::int64_t>{1, 1, 1, 2}));
+}
+
 TEST(DiagnosticsHost, GapsOfAComponentAreItsOwn) { test::expect_gaps_in_components(cpu); }
 
 /// One with other components than the run knows of.
