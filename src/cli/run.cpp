@@ -175,7 +175,7 @@ void add_run(CLI::App& app, Action& action, std::vector<std::string> words) {
       ->excludes(options->restart_given);
   command
       ->add_flag("--new-series", options->new_series,
-                 "With --restart: begin result files anew that the first part did not leave")
+                 "With --restart: begin result files anew that the run cannot go on with")
       ->needs(options->restart_given);
   command->add_flag("--quiet", options->quiet, "No progress and no summary");
   command

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,5 +15,12 @@ namespace gridstride::config {
 std::string describe_changes(std::string_view before, std::string_view after,
                              std::span<std::string_view const> ignored = {},
                              std::span<std::string_view const> only = {});
+
+/// The same of derived fields that both documents have, by other formulas:
+/// `output.derived.s was u and is u^2`.
+std::string describe_other_formulas(std::string_view before, std::string_view after);
+
+/// What both documents call numbers under `diagnostics` that are not the same ones, by their `name`.
+std::set<std::string, std::less<>> other_numbers(std::string_view before, std::string_view after);
 
 }  // namespace gridstride::config

@@ -56,6 +56,29 @@ OutputFiles::OutputFiles(config::RunConfig const& run, Snapshot const& first,
   for (auto const& number : first.numbers) add_own_name(number.name);
   for (FormatRow const& row : format_rows())
     if (row.writes(run)) writers_.push_back(row.open({paths_, contents_, resumed_}));
+  if (resumed_) require_no_other_formats();
+}
+
+/// What a restart does not go on with would end before the run does, and tell that it is complete.
+void OutputFiles::require_no_other_formats() const {
+  for (FormatRow const& row : format_rows()) {
+    if (row.writes(run_)) continue;
+    auto const refuse = [&](std::filesystem::path const& file) {
+      if (!std::filesystem::exists(file)) return;
+      bool const is_left_out = !run_.output.has_format(row.format.name);
+      throw ConfigError({run_.problem(
+          run_.location(is_left_out ? "output.formats" : "output.fields"),
+          fmt::format("{} of the first part of the run would not be gone on with ({}); move it "
+                      "elsewhere, or have it written",
+                      file.string(),
+                      is_left_out ? fmt::format("'{}' is left out", row.format.name)
+                                  : "no fields are written"))});
+    };
+    refuse(paths_.file(row.file));
+    if (!row.aside.empty()) refuse(paths_.file(row.aside));
+    for (config::FieldInfo const& field : run_.fields)
+      if (!row.series.empty()) refuse(paths_.of_field(field.name).file(row.file));
+  }
 }
 
 /// A number of the simulation's own.

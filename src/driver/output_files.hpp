@@ -70,6 +70,7 @@ class OutputFiles {
 
  private:
   [[noreturn]] void fail_log() const;
+  void require_no_other_formats() const;
   void remove_stale();
   void add_own_name(std::string const& name);
   std::vector<std::vector<FieldSink*>> begin_steps(Clock const& clock);

@@ -317,13 +317,23 @@ bool are_three(std::string_view text, std::array<double, 3> const& wanted) {
 
 }  // namespace
 
-void require_like(std::filesystem::path const& path, Grid const& grid,
-                  std::span<FieldInfo const> fields) {
+namespace {
+
+std::string head_in(std::filesystem::path const& path) {
   constexpr std::uint64_t longest_head = 1 << 20;
   PlacedFile const file(path, path, PlacedFile::How::read);
   std::string text(std::min(file.size(), longest_head), '\0');
   file.read(0, std::as_writable_bytes(std::span(text)));
-  std::string_view const head = std::string_view(text).substr(0, text.find("<AppendedData"));
+  text.resize(std::min(text.size(), text.find("<AppendedData")));
+  return text;
+}
+
+}  // namespace
+
+void require_like(std::filesystem::path const& path, Grid const& grid,
+                  std::span<FieldInfo const> fields) {
+  std::string const text = head_in(path);
+  std::string_view const head = text;
   bool same = attribute_of(head, "WholeExtent") == extent_of(grid) &&
               are_three(attribute_of(head, "Origin"), grid.origin) &&
               are_three(attribute_of(head, "Spacing"), grid.spacing);
@@ -336,6 +346,37 @@ void require_like(std::filesystem::path const& path, Grid const& grid,
     throw IoError(path,
                   "holds other points, or values of another type, than this run writes "
                   "(output.every_nth_point, output.precision)");
+}
+
+std::vector<std::string> names_in_image(std::filesystem::path const& path) {
+  std::string const head = head_in(path);
+  std::vector<std::string> names;
+  std::size_t const end = head.find("</PointData>");
+  for (std::size_t at = head.find("<PointData>"); at < end;) {
+    at = head.find("<DataArray", at);
+    if (at >= end) break;
+    names.emplace_back(attribute_of(head, "Name", at));
+    ++at;
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+std::vector<std::string> xml_names(std::span<FieldInfo const> fields) {
+  std::vector<std::string> names;
+  for (FieldInfo const& field : fields) names.push_back(xml_escaped(field.name));
+  std::ranges::sort(names);
+  return names;
+}
+
+void require_whole(std::filesystem::path const& path) {
+  if (!std::filesystem::exists(path))
+    throw IoError(path, "of the first part of the run is missing");
+  PlacedFile const file(path, path, PlacedFile::How::read);
+  std::string end(image_end.size(), '\0');
+  bool const is_long_enough = file.size() >= end.size();
+  if (is_long_enough) file.read(file.size() - end.size(), std::as_writable_bytes(std::span(end)));
+  if (!is_long_enough || end != image_end) throw IoError(path, "has lost its end");
 }
 
 }  // namespace gridstride::io

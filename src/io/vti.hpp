@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "core/field_sink.hpp"
@@ -41,5 +42,12 @@ void write_vti(std::filesystem::path const& path, Grid const& grid,
 /// `grid`, or values of other types than these fields, as far as it has them.
 void require_like(std::filesystem::path const& path, Grid const& grid,
                   std::span<FieldInfo const> fields);
+
+/// What an image calls its fields, in alphabetic order, as XML has it: `xml_names` of the same fields.
+std::vector<std::string> names_in_image(std::filesystem::path const& path);
+std::vector<std::string> xml_names(std::span<FieldInfo const> fields);
+
+/// Throws `IoError` for an image that is missing, or has lost its end.
+void require_whole(std::filesystem::path const& path);
 
 }  // namespace gridstride::io

@@ -6,6 +6,8 @@ import os
 import shutil
 import struct
 
+import h5py
+
 import support
 from support import BAD_INPUT, DOES_NOT_HOLD, FAILED, heat, moving
 
@@ -262,6 +264,123 @@ class Checkpoints(support.Case):
     def test_missing_or_foreign(self):
         self.refuse("nowhere: ", "nowhere")
         self.refuse("is no checkpoint of gridstride", "first/case.h5")
+
+
+class GoingOnOtherwise(support.Case):
+    """From the middle of a run, with outputs that are not those of its first part, or whose files are not whole."""
+
+    def setUp(self):
+        super().setUp()
+        self.config = {"simulation": "pde", "device": "cpu", "grid": {"points": 8}, "boundary": {"x": "periodic"},
+                       "equations": {"u": "0*u", "v": "-v"}, "initial": {"u": "1 + x", "v": 1},
+                       "time": {"scheme": "euler", "step": 0.125, "end": 1}, "output": {"every": {"count": 8},
+                                                                                    "derived": {"s": "2*u"}},
+                       "checkpoint": {"every": {"time": 0.5}, "keep": 9}, "diagnostics": [
+                           "norms", {"integral": {"of": "u", "name": "I"}},
+                           {"maximum": {"of": "v", "name": "M", "where": True}}, {"minimum": {"of": "v", "name": "m"}}]}
+        self.first = self.directory / "outputs/case"
+        self.first_part()
+
+    def first_part(self, **output):
+        shutil.rmtree(self.first, ignore_errors=True)
+        self.call("run", self.changed(output=output), "--quiet")
+
+    def changed(self, output=None, **changes):
+        return self.write("case.yaml", {**self.config, **changes, "output": {**self.config["output"], **(output or {})}})
+
+    def restart(self, *options, **how):
+        return self.call("run", "case.yaml", "--quiet", "--restart", "outputs/case/case_000000000004.checkpoint", *options,
+                         **how)
+
+    def go_on(self):
+        """From the end of it to a later one."""
+        self.call("run", "case.yaml", "--quiet", "--restart", "--set", "time.end=2")
+
+    def refuse(self, message, *options, code=FAILED):
+        contents = {path: path.read_bytes() for path in self.first.iterdir()}
+        _, err = self.restart(*options, code=code)
+        self.assertRegex(err, message)
+        self.assertEqual({path: path.read_bytes() for path in self.first.iterdir()}, contents)
+
+    def series(self, name):
+        with h5py.File(self.first / "case.h5") as file:
+            return file["gridstride/diagnostics"][name][()]
+
+    def assert_begun_anew(self):
+        """By --new-series; both formats hold the second half alone."""
+        self.restart("--new-series")
+        self.assertRegex(self.info("outputs/case")["times"][0], r"^5, from 0\.5 to 1 ")
+        self.assertEqual((self.first / "case.pvd").read_text().count("<DataSet"), 5)
+        self.assertEqual(len(list(self.first.glob("*.vti"))), 5)
+        self.assertEqual(list(self.first.glob("*.previous")), [])
+        self.go_on()
+
+    def test_derived_fields_of_other_formulas(self):
+        told = r"holds fields of other formulas than this run's \(output\.derived\.s was 2\*u and is 3\*u\); --new-series "
+        for formats, file in ((["hdf5"], r"case\.h5: "), (["vti"], r"case_000003\.vti: "), (["vti", "hdf5"], "case")):
+            with self.subTest(formats=formats):
+                self.first_part(formats=formats)
+                self.changed(output={"formats": formats, "derived": {"s": "3*u"}})
+                self.refuse(file + ".*" + told)
+        self.assert_begun_anew()
+        self.assertEqual(set(self.series("s.min")), {3})
+
+    def test_other_fields(self):
+        for formats, told in (
+                (["hdf5"], r"case\.h5: holds other fields than this run writes \(output\.fields was \[u, v, s\] and is "
+                           r"\[s, u\]\); --new-series begins it anew"),
+                (["vti", "hdf5"], r"case_000003\.vti: holds other fields \(s, u, v\) than this run writes \(s, u; "
+                                  r"output\.fields, output\.derived\); --new-series begins case\.pvd anew")):
+            with self.subTest(formats=formats):
+                self.first_part(formats=formats)
+                self.changed(output={"formats": formats, "fields": ["s", "u"]})
+                self.refuse(told)
+        self.assert_begun_anew()
+
+    def test_fields_in_another_order(self):
+        self.changed(output={"fields": ["s", "v", "u"]})
+        self.restart()
+        self.assertRegex(self.info("outputs/case")["times"][0], "^9, from 0 to 1 ")
+
+    def test_numbers_of_other_formulas(self):
+        """Are none that the first part had."""
+        self.changed(diagnostics=["norms", {"integral": {"of": "u + 100", "name": "I"}},
+                                  {"minimum": {"of": "v", "name": "M", "where": True}},
+                                  {"minimum": {"of": "v", "name": "m", "where": True}}])
+        self.restart()
+        for name, known in (("I", False), ("M", False), ("M.x", False), ("m", True), ("m.x", False), ("u.mean", True)):
+            with self.subTest(name=name):
+                values = self.series(name)
+                self.assertEqual([value == value for value in values], [known]*4 + [True]*5)
+        self.assertGreater(self.series("I")[-1], 100)
+
+    def test_formats_that_are_left_out(self):
+        for formats, name in (("[vti]", "case.h5"), ("[hdf5]", "case.pvd"), ("[]", "case.pvd")):
+            for more in ([], ["--new-series"]):
+                self.refuse(rf"output\.formats: outputs/case/{name} of the first part of the run would not be gone on with "
+                            r"\('\w+' is left out\); move it elsewhere, or have it written",
+                            "--set", f"output.formats={formats}", *more, code=BAD_INPUT)
+        self.refuse(r"output\.fields: outputs/case/case\.pvd of the first part .* \(no fields are written\)",
+                    "--set", "output.fields=[]", "--new-series", code=BAD_INPUT)
+        (self.first / "case.h5").rename(self.directory / "kept.h5")
+        self.restart("--set", "output.formats=[vti]", "--set", "time.end=2")
+
+    def test_files_that_are_not_whole(self):
+        for name, told in (("case_000002.vti", "has lost its end; --new-series begins case.pvd anew"),
+                           ("case.pvd", "is cut off; --new-series begins it anew"),
+                           ("case.h5", "truncated file.*; --new-series begins it anew")):
+            with self.subTest(name=name):
+                self.first_part()
+                file = self.first / name
+                os.truncate(file, file.stat().st_size - 20)
+                self.refuse(rf"{name}: .*{told} from the checkpoint on")
+                self.restart("--new-series")
+                self.go_on()
+        self.first_part()
+        (self.first / "case_000001.vti").unlink()
+        self.refuse(r"case_000001\.vti: of the first part of the run is missing; --new-series begins case\.pvd anew")
+        (self.first / "case.h5").write_bytes(b"")
+        self.assert_begun_anew()
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -21,7 +22,7 @@ namespace gridstride {
 /// Where and how to go on with what an earlier part of a run wrote.
 struct Resumed {
   Clock clock;
-  bool new_series = false;  ///< files that are missing are begun anew
+  bool new_series = false;  ///< files that cannot be gone on with are begun anew
 };
 
 /// The files of one run in one format, written one snapshot at a time. Throws `IoError`.
@@ -81,5 +82,14 @@ std::span<config::OutputFormat const> output_formats();
 /// Throws `IoError` for a file of which the earlier part of a run has left nothing, unless the
 /// user said that it is begun anew.
 void require_new_series(std::filesystem::path const& missing, Resumed const& resumed);
+
+/// Throws `IoError` for a file of the earlier part that cannot be gone on with, and why, unless the
+/// user said that it is begun anew, or the `series` that it is of.
+void begin_anew(std::filesystem::path const& file, std::string const& why, Resumed const& resumed,
+                std::string_view series = "it");
+
+/// The same for what `read` throws of the file. Returns whether it threw nothing.
+bool read_or_begin_anew(std::filesystem::path const& file, Resumed const& resumed,
+                        std::function<void()> const& read, std::string_view series = "it");
 
 }  // namespace gridstride

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <string_view>
 #include <vector>
 
 #include "core/error.hpp"
@@ -32,11 +33,32 @@ std::span<config::OutputFormat const> output_formats() {
 
 /// Every run writes its start, before its first checkpoint.
 void require_new_series(std::filesystem::path const& missing, Resumed const& resumed) {
-  if (resumed.new_series || resumed.clock.step == 0) return;
-  throw IoError(missing, fmt::format("{}; --new-series begins it anew from the checkpoint on",
-                                     std::filesystem::exists(missing)
-                                         ? "holds nothing of the first part of the run"
-                                         : "of the first part of the run is missing"));
+  if (resumed.clock.step == 0) return;
+  begin_anew(missing,
+             std::filesystem::exists(missing) ? "holds nothing of the first part of the run"
+                                              : "of the first part of the run is missing",
+             resumed);
+}
+
+void begin_anew(std::filesystem::path const& file, std::string const& why, Resumed const& resumed,
+                std::string_view series) {
+  if (resumed.new_series) return;
+  throw IoError(file,
+                fmt::format("{}; --new-series begins {} anew from the checkpoint on", why, series));
+}
+
+bool read_or_begin_anew(std::filesystem::path const& file, Resumed const& resumed,
+                        std::function<void()> const& read, std::string_view series) {
+  try {
+    read();
+    return true;
+  } catch (IoError const& error) {
+    std::string_view message = error.what();
+    if (auto const prefix = file.string() + ": "; message.starts_with(prefix))
+      message.remove_prefix(prefix.size());
+    begin_anew(file, std::string(message), resumed, series);
+    return false;
+  }
 }
 
 }  // namespace gridstride

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -25,7 +26,8 @@ constexpr std::array<std::string_view, 10> free_to_change = {
     "device",      "time.end", "stop",    "output", "checkpoint",
     "diagnostics", "verify",   "kernels", "limits", "ranks"};
 
-/// What decides which points and values of its fields a result holds.
+/// What decides which fields a result holds, and which points and values of them.
+constexpr std::array<std::string_view, 2> choice = {"output.fields", "output.derived"};
 constexpr std::array<std::string_view, 2> reduction = {"output.precision",
                                                        "output.every_nth_point"};
 
@@ -51,6 +53,26 @@ void carry_field(NumberSource const& from, FieldSink& to) {
   from.check_unchanged();
 }
 
+/// The name that a config gives to a number, which may be that or a coordinate of an extreme.
+std::string_view given_name(std::string_view number) {
+  auto const dot = number.rfind('.');
+  bool const is_coordinate =
+      dot != number.npos && std::ranges::count(axis_names, number.substr(dot + 1)) > 0;
+  return number.substr(0, is_coordinate ? dot : number.npos);
+}
+
+/// What a result holds of one step's diagnostics, as far as they mean the same now.
+std::vector<NamedValue> diagnostics_of(io::ResultFile const& file, std::size_t step,
+                                       std::vector<std::string> const& wanted,
+                                       std::set<std::string, std::less<>> const& others) {
+  std::vector<NamedValue> found;
+  for (auto const& series : file.diagnostics())
+    if (std::count(wanted.begin(), wanted.end(), series.name) > 0 &&
+        !others.contains(given_name(series.name)))
+      found.push_back({series.name, series.values[step]});
+  return found;
+}
+
 /// What a result holds of one step's histograms, as far as it has them with as many bins.
 std::vector<Histogram> histograms_of(io::ResultFile const& file, std::size_t step,
                                      std::vector<io::HistogramInfo> const& wanted) {
@@ -74,6 +96,7 @@ class Hdf5Writer final : public FormatWriter {
   void begin() override {
     if (earlier_) carry_over();
     if (!writer_) writer_.emplace(path_, contents_);
+    if (resumed_) remove_earlier(aside_);
   }
 
   void remove_stale() override { remove_earlier(aside_); }
@@ -91,7 +114,7 @@ class Hdf5Writer final : public FormatWriter {
 
  private:
   void find();
-  [[noreturn]] void refuse_contents(fs::path const& source) const;
+  std::string difference() const;
   void carry_over();
 
   io::ResultContents const& contents_;
@@ -106,28 +129,37 @@ void Hdf5Writer::find() {
   // A restart that was killed while it carried over has left the whole of it aside.
   fs::path const source = fs::exists(aside_) ? aside_ : path_;
   if (!fs::exists(source)) return require_new_series(path_, *resumed_);
-  earlier_.emplace(source);
-  if (earlier_->grid() != contents_.grid ||
-      !std::is_permutation(earlier_->fields().begin(), earlier_->fields().end(),
-                           contents_.fields.begin(), contents_.fields.end()) ||
-      !std::is_permutation(earlier_->tables().begin(), earlier_->tables().end(),
-                           contents_.tables.begin(), contents_.tables.end()))
-    refuse_contents(source);
-  if (earlier_->steps().empty() || earlier_->steps().front() >= resumed_->clock.step)
-    require_new_series(source, *resumed_);
+  if (!read_or_begin_anew(source, *resumed_, [&] { earlier_.emplace(source); })) return;
   auto const changes = config::describe_changes(
       earlier_->provenance().resolved_config, contents_.provenance.resolved_config, free_to_change);
   if (!changes.empty())
     throw IoError(source, fmt::format("is the result of another problem ({})", changes));
+  if (earlier_->steps().empty() || earlier_->steps().front() >= resumed_->clock.step)
+    return require_new_series(source, *resumed_);
+  if (auto const why = difference(); !why.empty()) {
+    begin_anew(source, why, *resumed_);
+    earlier_.reset();
+  }
 }
 
-void Hdf5Writer::refuse_contents(fs::path const& source) const {
-  auto const changes = config::describe_changes(
-      earlier_->provenance().resolved_config, contents_.provenance.resolved_config, {}, reduction);
-  throw IoError(source,
-                changes.empty()
-                    ? "holds another grid, other fields or other tables than this run"
-                    : fmt::format("holds fields reduced otherwise than this run's ({})", changes));
+/// Why what the result holds cannot stand beside what this run writes; empty where it can.
+std::string Hdf5Writer::difference() const {
+  auto const& before = earlier_->provenance().resolved_config;
+  auto const& after = contents_.provenance.resolved_config;
+  if (auto const formulas = config::describe_other_formulas(before, after); !formulas.empty())
+    return fmt::format("holds fields of other formulas than this run's ({})", formulas);
+  if (earlier_->grid() == contents_.grid &&
+      std::is_permutation(earlier_->fields().begin(), earlier_->fields().end(),
+                          contents_.fields.begin(), contents_.fields.end()) &&
+      std::is_permutation(earlier_->tables().begin(), earlier_->tables().end(),
+                          contents_.tables.begin(), contents_.tables.end()))
+    return {};
+  auto const reduced = config::describe_changes(before, after, {}, reduction);
+  if (!reduced.empty())
+    return fmt::format("holds fields reduced otherwise than this run's ({})", reduced);
+  auto const chosen = config::describe_changes(before, after, {}, choice);
+  if (!chosen.empty()) return fmt::format("holds other fields than this run writes ({})", chosen);
+  return "holds another grid, other fields or other tables than this run";
 }
 
 void Hdf5Writer::carry_over() {
@@ -136,12 +168,10 @@ void Hdf5Writer::carry_over() {
     earlier_.emplace(aside_);  // whose parts are looked up by the name that it was opened by
   }
   auto const& old = *earlier_;
+  auto const others =
+      config::other_numbers(old.provenance().resolved_config, contents_.provenance.resolved_config);
   writer_.emplace(path_, contents_);
   for (std::size_t i = 0; i < old.steps().size() && old.steps()[i] < resumed_->clock.step; ++i) {
-    std::vector<NamedValue> diagnostics;
-    for (auto const& series : old.diagnostics())
-      if (std::count(contents_.diagnostics.begin(), contents_.diagnostics.end(), series.name) > 0)
-        diagnostics.push_back({series.name, series.values[i]});
     auto const sinks = writer_->begin_step();
     for (std::size_t f = 0; f < sinks.size(); ++f) {
       auto const& info = contents_.fields[f];
@@ -153,11 +183,11 @@ void Hdf5Writer::carry_over() {
     }
     std::vector<Table> tables;
     for (auto const& info : contents_.tables) tables.push_back(old.read_table(info.name, i));
-    writer_->commit_step(old.steps()[i], old.times()[i], diagnostics,
+    writer_->commit_step(old.steps()[i], old.times()[i],
+                         diagnostics_of(old, i, contents_.diagnostics, others),
                          histograms_of(old, i, contents_.histograms), tables);
   }
   earlier_.reset();
-  fs::remove(aside_);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "io/vti.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -9,10 +10,12 @@
 #include <utility>
 #include <vector>
 
+#include "config/changes.hpp"
 #include "config/text_position.hpp"
 #include "config/visitor.hpp"
 #include "core/error.hpp"
 #include "driver/formats/format.hpp"
+#include "driver/run_log.hpp"
 #include "io/pvd.hpp"
 
 namespace gridstride {
@@ -45,13 +48,14 @@ void check(config::Visitor& visitor, config::RunOptions const& run) {
 /// One collection with its images, of fields on one grid.
 class ImageSeries {
  public:
-  ImageSeries(OutputPaths paths, std::optional<Resumed> const& resumed, Grid grid,
-              std::vector<io::FieldInfo> fields, int compression)
+  ImageSeries(OutputPaths paths, WriterSetting const& setting, Grid grid,
+              std::vector<io::FieldInfo> fields)
       : paths_(std::move(paths)),
-        resumed_(resumed),
+        resumed_(setting.resumed),
+        resolved_(setting.contents.provenance.resolved_config),
         grid_(std::move(grid)),
         fields_(std::move(fields)),
-        compression_(compression),
+        compression_(setting.contents.compression),
         list_(paths_.file(collection)) {
     if (resumed_) find();
   }
@@ -92,16 +96,20 @@ class ImageSeries {
  private:
   /// What cannot be found again is not begun anew unless the user said so.
   void find() {
-    if (fs::exists(list_)) {
-      for (double const time : io::read_pvd_times(list_))
-        if (time < resumed_->clock.time)
-          earlier_.push_back(
-              {time, paths_.numbered(std::ssize(earlier_), image).filename().string()});
-      if (earlier_.empty()) return require_new_series(list_, *resumed_);
-      auto const last = list_.parent_path() / earlier_.back().file;
-      if (fs::exists(last)) io::require_like(last, grid_, fields_);
-      return;
-    }
+    if (!fs::exists(list_)) return find_no_list();
+    std::vector<double> times;
+    if (!read_or_begin_anew(list_, *resumed_, [&] { times = io::read_pvd_times(list_); })) return;
+    for (double const time : times)
+      if (time < resumed_->clock.time)
+        earlier_.push_back(
+            {time, paths_.numbered(std::ssize(earlier_), image).filename().string()});
+    if (earlier_.empty()) return require_new_series(list_, *resumed_);
+    if (!std::ranges::all_of(earlier_, [this](auto const& entry) { return is_whole(entry); }) ||
+        !can_stand_beside(list_.parent_path() / earlier_.back().file))
+      earlier_.clear();
+  }
+
+  void find_no_list() const {
     require_new_series(list_, *resumed_);
     if (auto const images = paths_.all_numbered(image); !images.empty())
       throw IoError(list_, fmt::format("is missing, but not the images that it listed (as {}); "
@@ -109,8 +117,36 @@ class ImageSeries {
                                        images.front().filename().string()));
   }
 
+  bool is_whole(io::SeriesEntry const& entry) const {
+    auto const path = list_.parent_path() / entry.file;
+    return read_or_begin_anew(
+        path, *resumed_, [&] { io::require_whole(path); }, list_.filename().string());
+  }
+
+  /// Whether the images to come hold what the last one does. Formulas are in no image, but in the log.
+  bool can_stand_beside(fs::path const& last) const {
+    return read_or_begin_anew(
+        last, *resumed_, [&] { require_same(last); }, list_.filename().string());
+  }
+
+  void require_same(fs::path const& last) const {
+    io::require_like(last, grid_, fields_);
+    if (auto const names = io::names_in_image(last); names != io::xml_names(fields_))
+      throw IoError(last,
+                    fmt::format("holds other fields ({}) than this run writes ({}; "
+                                "output.fields, output.derived)",
+                                fmt::join(names, ", "), fmt::join(io::xml_names(fields_), ", ")));
+    auto const before = read_last_run(paths_.log);
+    auto const formulas =
+        before ? config::describe_other_formulas(before->config, resolved_) : std::string();
+    if (!formulas.empty())
+      throw IoError(last,
+                    fmt::format("holds fields of other formulas than this run's ({})", formulas));
+  }
+
   OutputPaths paths_;
   std::optional<Resumed> const& resumed_;
+  std::string const& resolved_;  ///< the config of this part of the run
   Grid grid_;
   std::vector<io::FieldInfo> fields_;
   int compression_;
@@ -143,14 +179,10 @@ class VtiWriter final : public FormatWriter {
       }
       auto const paths = paths_.of_field(infos[i].name);
       require_size(paths, *infos[i].own_grid);
-      series_.push_back(
-          {{i},
-           {paths, setting.resumed, *infos[i].own_grid, {infos[i]}, setting.contents.compression}});
+      series_.push_back({{i}, {paths, setting, *infos[i].own_grid, {infos[i]}}});
     }
     if (!on_grid.empty())
-      series_.push_back({on_grid,
-                         {paths_, setting.resumed, setting.contents.grid, infos_on_grid,
-                          setting.contents.compression}});
+      series_.push_back({on_grid, {paths_, setting, setting.contents.grid, infos_on_grid}});
   }
 
   void begin() override {

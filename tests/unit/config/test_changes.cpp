@@ -42,5 +42,25 @@ TEST(DescribeChanges, TellsTheFirstFew) {
   EXPECT_NE(text.find("; and 3 more"), std::string::npos);
 }
 
+TEST(DescribeOtherFormulas, OfFieldsThatBothHave) {
+  EXPECT_EQ(
+      describe_other_formulas("output: {derived: {a: u, b: 2*u, g: [u, v]}}\n",
+                              "output: {fields: [u], derived: {b: 3*u, c: u, g: [u, 2*v]}}\n"),
+      "output.derived.b was 2*u and is 3*u; output.derived.g was [u, v] and is [u, 2*v]");
+  EXPECT_EQ(describe_other_formulas("output: {derived: {a: u}}\n", "time: {end: 1}\n"), "");
+}
+
+TEST(OtherNumbers, AreThoseOfOtherFormulasByOneName) {
+  constexpr std::string_view before =
+      "diagnostics: [norms, {integral: {of: u, name: I}}, {maximum: {of: u, name: M}}, "
+      "{minimum: {of: v, name: m}}, {integral: u^2}, {integral: {of: v, name: J}}]\n";
+  EXPECT_EQ(other_numbers(before, before).size(), 0U);
+  constexpr std::string_view after =
+      "diagnostics:\n- {integral: {of: u^2 + 100, name: I}}\n- {minimum: {of: u, name: M}}\n"
+      "- {minimum: {of: v, where: true, name: m}}\n- {integral: {of: u, name: K}}\n";
+  EXPECT_EQ(other_numbers(before, after), (std::set<std::string, std::less<>>{"I", "M"}));
+  EXPECT_EQ(other_numbers(before, "diagnostics: {integral: {of: v, name: I}}\n").size(), 1U);
+}
+
 }  // namespace
 }  // namespace gridstride::config

@@ -205,6 +205,28 @@ TEST(PackedResult, EveryReaderReadsBackEveryValue) {
   }
 }
 
+TEST(ImageLikeOthers, NamesAndTheEndAreTold) {
+  TemporaryFolder const folder;
+  Grid const grid = make_grid(2);
+  std::vector<double> values(static_cast<std::size_t>(grid.size()), 1);
+  std::vector<Field> const fields = {{"w", "K", grid, Precision::float64, values.data()},
+                                     {"a<b", "1", grid, Precision::float64, values.data()}};
+  std::vector<FieldInfo> const infos = {{"w", "K", Precision::float64},
+                                        {"a<b", "1", Precision::float64}};
+  for (int const compression : {0, 3}) {
+    auto const path = folder / "a.vti";
+    write_vti(path, grid, fields, 0.5, 1, compression);
+    EXPECT_EQ(names_in_image(path), (std::vector<std::string>{"a&lt;b", "w"}));
+    EXPECT_EQ(names_in_image(path), xml_names(infos));
+    EXPECT_NO_THROW(require_whole(path));
+    for (std::uintmax_t const size : {std::filesystem::file_size(path) - 1, std::uintmax_t{0}}) {
+      std::filesystem::resize_file(path, size);
+      expect_io_error([&] { require_whole(path); }, {"a.vti", "has lost its end"});
+    }
+  }
+  expect_io_error([&] { require_whole(folder / "b.vti"); }, {"b.vti", "is missing"});
+}
+
 TEST(ImageLikeOthers, OtherPointsAndTypesAreTold) {
   TemporaryFolder const folder;
   Grid const grid = make_grid(2);
