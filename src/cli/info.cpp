@@ -91,7 +91,7 @@ Json json_info(io::ResultFile const& result) {
     histograms[info.name] = {{"counts", last.counts}, {"edges", json_numbers(last.edges)}};
   }
   return {{"file", result.path().string()},
-          {"complete", result.complete()},
+          {"complete", result.complete() && result.ended().empty()},
           {"state", run_state(result)},
           {"version", from.version},
           {"git_hash", from.git_hash},

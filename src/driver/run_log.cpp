@@ -36,7 +36,9 @@ std::string logged_config(std::string const& resolved_yaml) {
 std::string logged_ending(std::string const& why) { return marked(why, ending_mark); }
 
 std::string run_state(io::ResultFile const& result) {
-  if (result.complete()) return "complete";
+  if (result.complete())
+    return result.ended().empty() ? "complete"
+                                  : fmt::format("the run came to its end, but {}", result.ended());
   auto const folder = result.path().parent_path();
   auto const holder = io::lock_holder(folder.empty() ? "." : folder, result.path().stem().string());
   if (result.ended().empty() && holder) return fmt::format("still running ({})", *holder);

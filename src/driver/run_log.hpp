@@ -24,8 +24,8 @@ std::string logged_ending(std::string const& why);
 /// Reads them back. Empty when there is no log, or one without a run in it.
 std::optional<LoggedRun> read_last_run(std::filesystem::path const& log);
 
-/// What became of the run that wrote a result: `complete`, `still running (process ...)`, or why
-/// not.
+/// What became of the run that wrote a result: `complete`, what it ended short of, `still running
+/// (process ...)`, or why not.
 std::string run_state(io::ResultFile const& result);
 
 }  // namespace gridstride

@@ -1,6 +1,7 @@
 """Coefficients and sources of `poisson` that come from files, and what only they can show."""
 
 import importlib.util
+import json
 import subprocess
 import sys
 import unittest
@@ -105,6 +106,10 @@ class Poisson(support.Case):
             _, err = self.call("run", file, "--quiet", code=FAILED)
             self.assertRegex(err, "poisson: after .* is asked for")
             self.assertEqual(self.files(f"outputs/{name}"), [f"{name}.h5", f"{name}.log"])
+            self.assertRegex(self.info(f"outputs/{name}")["head"], r"h5: the run came to its end, but poisson: after ")
+            told = json.loads(self.call("info", "--json", f"outputs/{name}")[0])
+            self.assertFalse(told["complete"])
+            self.assertRegex(told["state"], "^the run came to its end, but poisson: after .* is asked for")
 
     def leaves(self, result, name, a):
         """What is left of -div(a grad u) = 1 between sides at 0, in each row of it over the sum of a at

@@ -215,6 +215,7 @@ class Sparse(LinearSystem):
         _, err = self.call("run", self.write("case.yaml", system(
             matrix={"file": "a.mtx"}, rhs="i", method="minres")), "--quiet", code=FAILED)
         self.assertIn("minres did not converge: the matrix is singular", err)
+        self.assertRegex(self.info("outputs/case")["head"], "h5: the run came to its end, but minres did not converge: ")
         with h5py.File(self.directory / "outputs/case/case.h5") as file:
             found = []
             file.visit(lambda name: found.append(name) if "relative_residual" in name else None)
