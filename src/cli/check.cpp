@@ -33,11 +33,16 @@ void print_device(Device const& device) {
              format_bytes(static_cast<double>(device.free_memory())));
 }
 
+/// Of adaptive steps, the longest are counted.
+std::string_view more_steps(config::RunConfig const& config) {
+  return config.time.adaptive ? ", more where steps are shorter" : "";
+}
+
 std::string steps_text(config::RunConfig const& config, Forecast const& expected,
                        Device const& device) {
-  return fmt::format("time step: {}{:.6g} s, {}, at least {}",
+  return fmt::format("time step: {}{:.6g} s, {}{}, at least {}",
                      config.time.adaptive ? "adaptive, at most " : "", expected.time_step,
-                     counted(expected.steps, "step"),
+                     counted(expected.steps, "step"), more_steps(config),
                      format_seconds(least_seconds(config, expected, device)));
 }
 
@@ -58,8 +63,10 @@ void print_forecast(config::RunConfig const& config, Forecast const& expected) {
           ? ""
           : fmt::format(", {} for {} ({} stay)", format_bytes(expected.checkpoint_bytes),
                         counted(expected.checkpoints, "checkpoint"), config.checkpoint.keep);
-  fmt::print("# disk: {} for {}{}, {} free\n", format_bytes(expected.output_bytes),
+  bool const goes_by_steps = config.output.every.steps || config.checkpoint.every.steps;
+  fmt::print("# disk: {} for {}{}{}, {} free\n", format_bytes(expected.output_bytes),
              counted(expected.snapshots, "snapshot"), checkpoints,
+             goes_by_steps ? more_steps(config) : "",
              format_bytes(disk_room(config.output.directory).bytes));
   if (auto const warning = disk_warning(config, expected); !warning.empty())
     fmt::print("# warning: {}\n", warning);

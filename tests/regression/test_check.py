@@ -143,6 +143,16 @@ class Forecasts(support.Case):
             self.assertRegex(text, r"# time step: \S+ s, [1-9]\d* steps?, at least \d")
             self.assertNotRegex(text, r"\b(inf|nan)\b| -\d")
 
+    def test_adaptive_steps(self):
+        """Have no number that is known before."""
+        config = {"simulation": "pde", "device": "cpu", "grid": {"points": 8}, "boundary": {"x": "periodic"},
+                  "equations": {"u": "-u"}, "initial": {"u": "1 + x"}, "time": {"end": 10, "step": "adaptive", "scheme": "rk45"},
+                  "output": {"formats": ["hdf5"]}}
+        for every, more in (({"steps": 1}, r"2 snapshots, more where steps are shorter, "), ({"count": 1}, r"2 snapshots, \d")):
+            text = "\n".join(self.forecast({**config, "output": {"formats": ["hdf5"], "every": every}}))
+            self.assertRegex(text, r"# time step: adaptive, at most 10 s, 1 step, more where steps are shorter, at least ")
+            self.assertRegex(text, "# disk: .* for " + more)
+
     def test_too_little_disk_is_a_warning(self):
         config = heat(grid={"points": [300, 300]}, output={"every": {"count": 10**9}},
                       time={"end": 1e-6})
