@@ -8,6 +8,8 @@
 #include "cli/commands.hpp"
 #include "core/error.hpp"
 #include "driver/job_script.hpp"
+#include "driver/prepare.hpp"
+#include "simulations/registry.hpp"
 
 namespace gridstride::cli {
 
@@ -77,13 +79,28 @@ void check_file(config::RunFile const& file, Job const& job) {
                                 job.nodes, job.tasks));
 }
 
+/// Whether so many processes can share the run. How GPUs of other machines would, nobody knows here.
+void check_shares(config::RunConfig& run, Job const& job) {
+  run.ranks = job.nodes * job.tasks;
+  if (run.ranks == 1) return;
+  if (!run.simulation->takes_ranks)
+    throw ConfigError(
+        {run.problem(run.location("simulation"),
+                     fmt::format("{} is not computed by several processes (--nodes {}, {} on each)",
+                                 run.simulation->name, job.nodes, job.tasks))});
+  if (job.gpus > 0) return;
+  check_on_device(run, Device::open(Backend::cpu));
+  memory_of(entry_of(run), run, inputs_of(run), Backend::cpu);  // of each one's part
+}
+
 int print_script(SlurmArguments const& arguments) {
   Job job = arguments.job;
   if (arguments.file == "-") refuse_option("-", "a job has no standard input (a file is needed)");
   if (arguments.tasks_given->count() == 0) job.tasks = std::max(job.gpus, 1);
   check_options(job);
-  auto const files = read_files({arguments.file}, {});
+  auto files = read_files({arguments.file}, {});
   check_file(files.front(), job);
+  check_shares(files.front().run, job);
   job.program = std::filesystem::read_symlink("/proc/self/exe");
   job.file = arguments.file;
   job.name = files.front().run.name;

@@ -358,6 +358,8 @@ class Slurm(Case):
         one = self.write("one.yaml", heat(device="cuda:1"))
         sweep = self.write("sweep.yaml", heat(constants={"D": 1}, sweep={"D": [1, 2]},
                                               parameters={"diffusivity": "D"}))
+        integral = self.write("integral.yaml", {"simulation": "integration", "parameters": {
+            "integrand": "x", "variables": {"x": [0, 1]}}})
         for arguments, message in (
                 ([host, "--nodes", 0], "--nodes 0: 1 to 100000 are possible"),
                 ([host, "--cpus", 0], "--cpus 0: 1 to 4096"),
@@ -369,6 +371,8 @@ class Slurm(Case):
                 ([gpu], r"gpu\.yaml:\d+:\d+: device: 'cuda' needs GPUs"),
                 ([one, "--gpus", 2], r"one\.yaml:.*: all 2 processes of a node would have this GPU"),
                 ([sweep, "--nodes", 2], r"sweep\.yaml:.*: the runs of a sweep go in one process"),
+                ([host, "--tasks", 4000], r"host\.yaml:\d+:\d+: grid\.points: 4000 ranks are too many for "),
+                ([integral, "--gpus", 2], r"integral\.yaml:\d+:\d+: simulation: integration is not computed by several"),
                 (["-"], "a job has no standard input"),
                 (["nowhere.yaml"], "nowhere.yaml")):
             out, err = self.call("slurm", *arguments, code=BAD_INPUT)
