@@ -1,8 +1,7 @@
 #include "simulations/linear_system_group.hpp"
 
-#include <algorithm>
-
 #include "simulations/linear_system_report.hpp"
+#include "simulations/linear_system_rounding.hpp"
 
 namespace gridstride::linear_system {
 
@@ -13,18 +12,15 @@ void require_held(ScaledSystem<T> const& system, double tolerance, Solved<T>& so
   if (!place) return;
   auto const kept = system.back(x, exponent);
   auto const left = system.template residual<double>(kept, right, exponent);
-  auto const holds = [&](double now, double before) {
-    return now <= 2 * std::max(before, tolerance);
-  };
-  if (!holds(left.relative, solved.left.relative) ||
-      !holds(left.scaled_relative, solved.left.scaled_relative))
+  if (!is_held(left.relative, solved.left.relative, tolerance) ||
+      !is_held(left.scaled_relative, solved.left.scaled_relative, tolerance))
     throw no_place(precision_of<T>(), *place,
                    system.magnitude_of(solved.x[*place], *place, exponent));
   solved.left = left;
 }
 
 template <class T>
-Group<T> begin_group(Stream& stream, ScaledSystem<T> const& system,
+Group<T> begin_group(Stream& stream, ScaledSystem<T> const& system, double tolerance,
                      std::span<std::span<double const> const> rights, std::int64_t first) {
   Group<T> group{.first = first};
   auto const n = static_cast<std::size_t>(system.rows().rows), count = rights.size();
@@ -33,14 +29,17 @@ Group<T> begin_group(Stream& stream, ScaledSystem<T> const& system,
   group.x = {stream, MemorySpace::device, count * n};
   for (std::size_t k = 0; k < count; ++k) {
     group.rights.push_back(system.scaled_right(rights[k], group.exponents[k]));
+    if (auto const row =
+            system.lost_of_right(rights[k], group.rights[k], group.exponents[k], tolerance))
+      throw no_place_of_right(precision_of<T>(), *row, rights[k][*row]);
     copy_async(group.b_of(k), std::span<T const>(group.rights[k]), stream);
   }
   return group;
 }
 
-template Group<float> begin_group(Stream&, ScaledSystem<float> const&,
+template Group<float> begin_group(Stream&, ScaledSystem<float> const&, double,
                                   std::span<std::span<double const> const>, std::int64_t);
-template Group<double> begin_group(Stream&, ScaledSystem<double> const&,
+template Group<double> begin_group(Stream&, ScaledSystem<double> const&, double,
                                    std::span<std::span<double const> const>, std::int64_t);
 template void require_held(ScaledSystem<float> const&, double, Solved<float>&,
                            std::span<float const>, int, std::span<float const>);

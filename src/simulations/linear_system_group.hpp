@@ -50,9 +50,10 @@ struct Group {
   }
 };
 
-/// With b, and memory for x.
+/// With b, and memory for x. Throws `NumericalError` where T cannot hold more than a part `tolerance` of a b
+/// in the units of the system.
 template <class T>
-Group<T> begin_group(Stream& stream, ScaledSystem<T> const& system,
+Group<T> begin_group(Stream& stream, ScaledSystem<T> const& system, double tolerance,
                      std::span<std::span<double const> const> rights, std::int64_t first);
 
 }  // namespace gridstride::linear_system

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <ranges>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -124,7 +126,7 @@ void SparseSystem<T>::weigh(Solved<T>& solved, Group<T>& group, std::size_t k) {
   copy_async(std::span(solved.x), std::span<T const>(group.x_of(k)), stream_);
   stream_.synchronize();
   solved.left = system_.template residual<T>(solved.x, group.rights[k], group.exponents[k]);
-  go_on(solved, group.rights[k], group.exponents[k], std::as_const(group).b_of(k), group.x_of(k));
+  go_on(solved, group, k);
 }
 
 template <class T>
@@ -201,7 +203,7 @@ Solved<T> SparseSystem<T>::finish_column(Group<T>& group, std::size_t k) {
   if (gave_way_)
     weigh(solved, group, k);
   else
-    go_on(solved, group.rights[k], group.exponents[k], b, x);
+    go_on(solved, group, k);
   if (!solved.result.converged() && automatic_)
     solved = is_filled_ ? leave_filling(solved, group, k) : fill_up(std::move(solved), group, k);
   accept_rounding(solved, group, k);
@@ -216,7 +218,9 @@ bool SparseSystem<T>::is_near(Solved<T> const& solved) const {
 
 template <class T>
 void SparseSystem<T>::accept_rounding(Solved<T>& solved, Group<T>& group, std::size_t k) {
-  if (!is_near(solved) || !gives_what_is_left(solved, group, k)) return;
+  if (!is_near(solved) || !is_at_rounding(solved, group, k) ||
+      !gives_what_is_left(solved, group, k))
+    return;
   solved.result.outcome = Outcome::converged;
   fallbacks_.push_back(told_of(solved.left));
 }
@@ -242,56 +246,141 @@ Solved<T> SparseSystem<T>::go_back(Solved<T> first, Way const& first_way, Solved
 /// Whether x leaves nothing but what products with A have, as they have what rounding leaves.
 template <class T>
 bool SparseSystem<T>::gives_what_is_left(Solved<T> const& solved, Group<T>& group, std::size_t k) {
-  auto const left = system_.left_over(solved.x, group.rights[k]);
-  copy_async(group.b_of(k), std::span<T const>(left), stream_);
+  auto const left = system_.left_over(solved.x, group.rights[k], 0);
+  return solve_left(left.unit, most_not_given, options_.iterations, group, k).converged();
+}
+
+/// A'·x' = `left` in the place of a right-hand side, which comes back to its own.
+template <class T>
+krylov::Result SparseSystem<T>::solve_left(std::span<T const> left, double tolerance,
+                                           std::int64_t iterations, Group<T>& group,
+                                           std::size_t k) {
+  copy_async(group.b_of(k), left, stream_);
   zero_async(group.x_of(k), stream_);
   auto options = options_;
-  options.tolerance = most_not_given;
-  return solve_by(method_, std::as_const(group).b_of(k), group.x_of(k), options).converged();
+  options.tolerance = tolerance;
+  options.iterations = iterations;
+  auto result = solve_by(method_, std::as_const(group).b_of(k), group.x_of(k), options);
+  copy_async(group.b_of(k), std::span<T const>(group.rights[k]), stream_);
+  return result;
+}
+
+template <class T>
+bool SparseSystem<T>::is_small(Residual const& left) const {
+  return std::max(left.relative, left.scaled_relative) <= options_.tolerance;
 }
 
 /// The residual is small where all equations count alike, but not yet as they were given.
 template <class T>
-void SparseSystem<T>::go_on(Solved<T>& solved, std::span<T const> right, int exponent,
-                            std::span<T const> b, std::span<T> x) {
+void SparseSystem<T>::go_on(Solved<T>& solved, Group<T>& group, std::size_t k) {
   auto& [result, best, left] = solved;
   // The sums in float64 tell more of x than those in T, by which iterations end, and of factors all.
   if ((is_filled_ || result.outcome == Outcome::stagnated) &&
       left.scaled_relative <= options_.tolerance)
     result.outcome = Outcome::converged;
-  if (!result.converged() || left.relative <= options_.tolerance) return;
+  if (!result.converged() || is_small(left)) return;
+  iterate_on(solved, group, k);
+  if (!is_small(left)) refine(solved, group, k);
+  if (is_small(left)) return;
+  std::string const what = fmt::format(
+      "the residual is {:.2e} of the right-hand side as it was given, and {:.2e} where all "
+      "equations are in units of their own",
+      left.relative, left.scaled_relative);
+  bool const is_rounding = is_at_rounding(solved, group, k);
+  if (is_rounding && rounding_limit_.is_open() && left.scaled_relative <= options_.tolerance) {
+    fallbacks_.push_back(what + ": rounding allows no less");
+    return;
+  }
+  result.outcome = Outcome::stagnated;
+  result.advice = what;
+  if (is_rounding)
+    result.advice += fmt::format(" (rounding allows no less: {}a larger tolerance)",
+                                 std::is_same_v<T, float> ? "float64, or " : "");
+}
+
+/// By the same method to a smaller residual in the units of the system.
+template <class T>
+void SparseSystem<T>::iterate_on(Solved<T>& solved, Group<T>& group, std::size_t k) {
+  auto& [result, best, left] = solved;
   Residual last = left;
-  for (int again = 0; again < 4 && left.relative > options_.tolerance; ++again) {
+  for (int again = 0; again < 4 && !is_small(left); ++again) {
     auto options = this->options();
     options.tolerance = std::max(std::numeric_limits<double>::min(),
-                                 last.scaled_relative * options_.tolerance / last.relative / 2);
+                                 last.scaled_relative * options_.tolerance /
+                                     std::max(last.relative, last.scaled_relative) / 2);
     options.iterations -= result.iterations;
     if (options.iterations < 1 || !(options.tolerance < 1)) break;
-    auto const next = solve_by(method_, b, x, options);
+    auto const next = solve_by(method_, std::as_const(group).b_of(k), group.x_of(k), options);
     Values<T> found(best.size());
-    copy_async(std::span(found), std::span<T const>(x), stream_);
+    copy_async(std::span(found), std::span<T const>(group.x_of(k)), stream_);
     stream_.synchronize();
-    auto const now = system_.template residual<T>(found, right, exponent);
+    auto const now = system_.template residual<T>(found, group.rights[k], group.exponents[k]);
     result.iterations += next.iterations;
     result.history.insert(result.history.end(), next.history.begin() + 1, next.history.end());
-    if (now.relative < left.relative && now.scaled_relative <= options_.tolerance) {
+    if (is_better(now, left)) {
       best = found;
       left = now;
     }
     // As it was given a residual may grow for once while it shrinks in the system's units.
     if (!(now.scaled_relative < std::exchange(last, now).scaled_relative)) break;
   }
-  if (left.relative <= options_.tolerance) return;
-  std::string const what = fmt::format(
-      "the residual is {:.2e} of the right-hand side as it was given, and {:.2e} where all "
-      "equations are in units of their own",
-      left.relative, left.scaled_relative);
-  if (left.scaled_backward_error <= system_.rounding()) {
-    fallbacks_.push_back(what + ": rounding allows no less");
-    return;
+}
+
+template <class T>
+bool SparseSystem<T>::is_better(Residual const& now, Residual const& before) const {
+  if (before.scaled_relative > options_.tolerance)
+    return now.scaled_relative < before.scaled_relative;
+  return now.relative < before.relative && now.scaled_relative <= options_.tolerance;
+}
+
+/// Rows whose b' is small beside rounding of others have no part in norms in the units of the system.
+/// So what rows have left beyond their own rounding is solved for, time and again: what is next to nothing
+/// in one pass is all there is in another.
+template <class T>
+void SparseSystem<T>::refine(Solved<T>& solved, Group<T>& group, std::size_t k) {
+  auto& [result, best, left] = solved;
+  Values<T> x = best;
+  Residual now = left;
+  double size = std::numeric_limits<double>::infinity();
+  while (!is_small(left)) {
+    auto const rest = system_.left_over(x, group.rights[k], system_.rounding());
+    bool const is_done = rest.is_zero && now.scaled_relative <= options_.tolerance;
+    if (is_done || is_better(now, left)) {
+      best = x;
+      left = now;
+    }
+    if (rest.is_zero || !(std::ldexp(1.0, rest.exponent) < size)) return;
+    size = std::ldexp(1.0, rest.exponent);
+    if (!correct(x, result, rest, group, k)) return;
+    now = system_.template residual<T>(x, group.rights[k], group.exponents[k]);
   }
-  result.outcome = Outcome::stagnated;
-  result.advice = what;
+}
+
+/// Adds to x what solves for the rest; whether there is any such.
+template <class T>
+bool SparseSystem<T>::correct(Values<T>& x, krylov::Result& result, LeftOver const& rest,
+                              Group<T>& group, std::size_t k) {
+  std::int64_t const iterations = options().iterations - (is_filled_ ? 0 : result.iterations);
+  if (iterations < 1) return false;
+  auto const next = solve_left(rest.unit, tolerance_of(precision_of<T>()), iterations, group, k);
+  result.iterations += next.iterations;
+  double const unit = std::ldexp(next.right_norm, rest.exponent) / result.right_norm;
+  for (double const norm : next.history | std::views::drop(1))
+    result.history.push_back(norm * unit);
+  if (!next.converged() && next.outcome != Outcome::stagnated) return false;
+  Values<T> change(x.size());
+  copy_async(std::span(change), std::span<T const>(group.x_of(k)), stream_);
+  stream_.synchronize();
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] += std::ldexp(change[i], rest.exponent);
+  return true;
+}
+
+/// Whether roundings of the terms of sums explain what x leaves of the equations as given.
+template <class T>
+bool SparseSystem<T>::is_at_rounding(Solved<T> const& solved, Group<T> const& group,
+                                     std::size_t k) const {
+  return system_.share_of_terms(solved.x, group.rights[k], group.exponents[k]) <=
+         system_.rounding();
 }
 
 #define GRIDSTRIDE_INSTANTIATE(T)                                 \

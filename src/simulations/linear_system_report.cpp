@@ -79,4 +79,13 @@ NumericalError no_place(Precision precision, std::size_t row, double magnitude) 
       precision == Precision::float32 ? "precision: float64, or " : ""));
 }
 
+NumericalError no_place_of_right(Precision precision, std::size_t row, double value) {
+  return NumericalError(fmt::format(
+      "linear_system: b has no place in {}: row {}, counted from 0, is {:g}, and too small beside "
+      "others once each equation is divided by about its largest element ({}other units of the "
+      "equations or unknowns)",
+      name_of(precision), row, value,
+      precision == Precision::float32 ? "precision: float64, or " : ""));
+}
+
 }  // namespace gridstride::linear_system

@@ -58,5 +58,8 @@ class Report {
 
 /// Of an x that the precision does not hold: its element in a row would be about 10^magnitude.
 NumericalError no_place(Precision precision, std::size_t row, double magnitude);
+/// Of a b whose element in a row is too small for the precision beside others, where equations are in units
+/// of their own.
+NumericalError no_place_of_right(Precision precision, std::size_t row, double value);
 
 }  // namespace gridstride::linear_system

@@ -28,11 +28,19 @@ class RoundingLimit {
  public:
   explicit RoundingLimit(config::RunConfig const& run);
 
+  /// Whether no tolerance is named.
+  bool is_open() const { return most_left_ > 0; }
   bool is_reached(krylov::Result const& result, Residual const& left, double roundings) const;
 
  private:
   double most_left_;  // of b; 0 where a tolerance is named
 };
+
+/// Whether an x that has lost digits on its way out of the units of the system still leaves no more than the
+/// tolerance, or about as much as before where that was more.
+inline bool is_held(double now, double before, double tolerance) {
+  return now <= (before > tolerance ? 1.1 * before : tolerance);
+}
 
 /// Of an x that is solution enough.
 std::string told_of(Residual const& left);

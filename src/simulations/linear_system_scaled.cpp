@@ -39,8 +39,7 @@ ScaledSystem<T>::ScaledSystem(Csr<double> matrix, bool symmetric)
   rows_ = sparse::scaled<T>(std::move(matrix), exponents_);
   auto const n = static_cast<std::size_t>(rows_.rows);
   std::vector<double> norms(tiles_of(n)), plain_norms(norms.size());
-  std::int64_t const work = 16 * (rows_.nonzeros() / std::max<std::int64_t>(rows_.rows, 1) + 1);
-  for_each_tile(n, work, [&](std::size_t tile, std::size_t i, std::size_t last) {
+  for_each_tile(n, work_of_row(), [&](std::size_t tile, std::size_t i, std::size_t last) {
     for (; i < last; ++i) {
       double size = 0, plain_size = 0;
       for (auto k = static_cast<std::size_t>(rows_.offsets[i]);
@@ -56,6 +55,11 @@ ScaledSystem<T>::ScaledSystem(Csr<double> matrix, bool symmetric)
   });
   for (double const norm : norms) norm_ = std::max(norm_, norm);
   for (double const norm : plain_norms) plain_norm_ = std::max(plain_norm_, norm);
+}
+
+template <class T>
+std::int64_t ScaledSystem<T>::work_of_row() const {
+  return 16 * (rows_.nonzeros() / std::max<std::int64_t>(rows_.rows, 1) + 1);
 }
 
 template <class T>
@@ -220,6 +224,19 @@ double left_of(Csr<T> const& rows, std::span<X const> scaled, std::span<T const>
   return static_cast<double>(right[i]) - sum;
 }
 
+/// Σ |a'_ij|·|x'_j| + |b'_i|.
+template <class T>
+double terms_of(Csr<T> const& rows, std::span<T const> scaled, std::span<T const> right,
+                std::size_t i) {
+  double sum = std::abs(static_cast<double>(right[i]));
+  for (auto k = static_cast<std::size_t>(rows.offsets[i]);
+       k < static_cast<std::size_t>(rows.offsets[i + 1]); ++k) {
+    auto const j = static_cast<std::size_t>(rows.column_indices[k]);
+    sum += std::abs(static_cast<double>(rows.values[k]) * static_cast<double>(scaled[j]));
+  }
+  return sum;
+}
+
 template <class T, class X>
 Sums sums_of(Csr<T> const& rows, sparse::Exponents const& exponents, std::span<X const> scaled,
              std::span<T const> right, int exponent, std::size_t first, std::size_t last) {
@@ -239,24 +256,68 @@ Sums sums_of(Csr<T> const& rows, sparse::Exponents const& exponents, std::span<X
 }  // namespace
 
 template <class T>
-auto ScaledSystem<T>::left_over(std::span<T const> scaled, std::span<T const> right) const
-    -> Values<T> {
+std::optional<std::size_t> ScaledSystem<T>::lost_of_right(std::span<double const> b,
+                                                          std::span<T const> scaled, int exponent,
+                                                          double tolerance) const {
+  Values<double> lost(b.size());
+  std::vector<Sizes> sizes(tiles_of(b.size())), lost_sizes(sizes.size());
+  auto const of_tile = [](std::span<double const> values, std::size_t first, std::size_t last) {
+    return Sizes(values.subspan(first, last - first));
+  };
+  for_each_tile(
+      b.size(), work_of_scaling, [&](std::size_t tile, std::size_t first, std::size_t last) {
+        for (std::size_t i = first; i < last; ++i)
+          lost[i] =
+              std::abs(scaled[i]) < std::numeric_limits<T>::min()
+                  ? b[i] - std::ldexp(static_cast<double>(scaled[i]), exponents_.rows[i] + exponent)
+                  : 0;
+        sizes[tile] = of_tile(b, first, last);
+        lost_sizes[tile] = of_tile(lost, first, last);
+      });
+  Sizes all, all_lost;
+  for (Sizes const& more : sizes) all.add(more);
+  for (Sizes const& more : lost_sizes) all_lost.add(more);
+  if (!(all_lost.norm > tolerance * all.norm)) return std::nullopt;
+  return std::ranges::max_element(lost, {}, [](double value) { return std::abs(value); }) -
+         lost.begin();
+}
+
+template <class T>
+auto ScaledSystem<T>::left_over(std::span<T const> scaled, std::span<T const> right,
+                                double rounding) const -> LeftOver {
   std::vector<double> largest(tiles_of(right.size()));
   Values<double> left(right.size());
-  std::int64_t const work = 16 * (rows_.nonzeros() / std::max<std::int64_t>(rows_.rows, 1) + 1);
-  for_each_tile(left.size(), work, [&](std::size_t tile, std::size_t i, std::size_t last) {
+  for_each_tile(left.size(), work_of_row(), [&](std::size_t tile, std::size_t i, std::size_t last) {
     for (; i < last; ++i) {
       left[i] = left_of(rows_, scaled, right, i);
+      if (rounding > 0 && std::abs(left[i]) <= rounding * terms_of(rows_, scaled, right, i))
+        left[i] = 0;
       largest[tile] = std::max(largest[tile], std::abs(left[i]));
     }
   });
   double const most = largest.empty() ? 0 : std::ranges::max(largest);
-  int const exponent = most > 0 ? std::ilogb(most) : 0;
-  Values<T> unit(left.size());
-  for_each_tile(unit.size(), work_of_scaling, [&](std::size_t, std::size_t i, std::size_t last) {
-    for (; i < last; ++i) unit[i] = static_cast<T>(std::ldexp(left[i], -exponent));
+  LeftOver found{Values<T>(left.size()), most > 0 ? std::ilogb(most) : 0, !(most > 0)};
+  for_each_tile(left.size(), work_of_scaling, [&](std::size_t, std::size_t i, std::size_t last) {
+    for (; i < last; ++i) found.unit[i] = static_cast<T>(std::ldexp(left[i], -found.exponent));
   });
-  return unit;
+  return found;
+}
+
+template <class T>
+double ScaledSystem<T>::share_of_terms(std::span<T const> scaled, std::span<T const> right,
+                                       int exponent) const {
+  std::vector<double> left(tiles_of(right.size())), terms(left.size());
+  for_each_tile(right.size(), work_of_row(),
+                [&](std::size_t tile, std::size_t i, std::size_t last) {
+                  auto const plain = [&](double value) {
+                    return std::ldexp(std::abs(value), exponents_.rows[i] + exponent);
+                  };
+                  for (; i < last; ++i) {
+                    left[tile] = std::max(left[tile], plain(left_of(rows_, scaled, right, i)));
+                    terms[tile] = std::max(terms[tile], plain(terms_of(rows_, scaled, right, i)));
+                  }
+                });
+  return left.empty() ? 0 : ratio(std::ranges::max(left), std::ranges::max(terms));
 }
 
 template <class T>
@@ -273,8 +334,7 @@ template <class X>
 std::vector<Residual> ScaledSystem<T>::residuals_of(std::span<Column<X> const> columns) const {
   auto const n = static_cast<std::size_t>(rows_.rows);
   std::vector<Sums> tiles(tiles_of(n) * columns.size());
-  std::int64_t const work = 16 * (rows_.nonzeros() / std::max<std::int64_t>(rows_.rows, 1) + 1) *
-                            static_cast<std::int64_t>(columns.size());
+  std::int64_t const work = work_of_row() * static_cast<std::int64_t>(columns.size());
   for_each_tile(n, work, [&](std::size_t tile, std::size_t first, std::size_t last) {
     for (std::size_t k = 0; k < columns.size(); ++k)
       tiles[tile * columns.size() + k] = sums_of(

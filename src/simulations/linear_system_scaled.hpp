@@ -46,6 +46,10 @@ class ScaledSystem {
 
   /// b' of a column of b; its largest element is in [1, 2), and `exponent` becomes e.
   Values<T> scaled_right(std::span<double const> b, int& exponent) const;
+  /// A row of b that b' has lost digits of, being too small for T there, where that is more than a part
+  /// `tolerance` of ‖b‖₂: the one that has lost most.
+  std::optional<std::size_t> lost_of_right(std::span<double const> b, std::span<T const> scaled,
+                                           int exponent, double tolerance) const;
   /// x in T. An element that T cannot hold is infinite, or has lost digits.
   Values<T> solution(std::span<T const> scaled, int exponent) const;
   /// x' of x, as far as T tells.
@@ -63,13 +67,22 @@ class ScaledSystem {
                                   std::span<Values<T> const> rights,
                                   std::span<int const> exponents) const;
   /// b' − A'·x', summed in float64, by a power of two near 1; 0 where it is.
-  Values<T> left_over(std::span<T const> scaled, std::span<T const> right) const;
+  struct LeftOver {
+    Values<T> unit;
+    int exponent = 0;  ///< of that power
+    bool is_zero = true;
+  };
+  /// 0, too, where a change of a row's elements and of b by `rounding` of them explains it.
+  LeftOver left_over(std::span<T const> scaled, std::span<T const> right, double rounding) const;
+  /// ‖b − A·x‖∞ / ‖|A|·|x| + |b|‖∞, both as given: so much roundings of terms have to be to explain it.
+  double share_of_terms(std::span<T const> scaled, std::span<T const> right, int exponent) const;
   /// What rounding may make of `scaled_backward_error`.
   double rounding() const;
 
  private:
   template <class X>
   struct Column;
+  std::int64_t work_of_row() const;
   template <class X>
   std::vector<Residual> residuals_of(std::span<Column<X> const> columns) const;
 

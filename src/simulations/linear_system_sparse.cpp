@@ -81,7 +81,7 @@ Group<T> SparseSystem<T>::begin_group(std::int64_t first) {
   std::vector<std::span<double const>> rights;
   for (std::int64_t k = first; k < std::min(first + most, extents_.columns); ++k)
     rights.push_back(right_of(k));
-  return linear_system::begin_group(stream_, system_, rights, first);
+  return linear_system::begin_group(stream_, system_, options_.tolerance, rights, first);
 }
 
 /// What becomes of a column of a group, in the units that were given.

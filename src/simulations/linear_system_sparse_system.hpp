@@ -26,6 +26,7 @@ template <class T>
 class SparseSystem final : public OneShot {
   template <class U>
   using Values = typename ScaledSystem<T>::template Values<U>;
+  using LeftOver = typename ScaledSystem<T>::LeftOver;
   /// A method and its preconditioner, with their names.
   struct Way {
     krylov::Method method = krylov::Method::cg;
@@ -91,11 +92,19 @@ class SparseSystem final : public OneShot {
   Solved<T> finish_column(Group<T>& group, std::size_t k);
   bool is_near(Solved<T> const& solved) const;
   bool gives_what_is_left(Solved<T> const& solved, Group<T>& group, std::size_t k);
+  krylov::Result solve_left(std::span<T const> left, double tolerance, std::int64_t iterations,
+                            Group<T>& group, std::size_t k);
   void accept_rounding(Solved<T>& solved, Group<T>& group, std::size_t k);
   Solved<T> go_back(Solved<T> first, Way const& first_way, Solved<T> const& last, Group<T>& group,
                     std::size_t k);
-  void go_on(Solved<T>& solved, std::span<T const> right, int exponent, std::span<T const> b,
-             std::span<T> x);
+  bool is_small(Residual const& left) const;
+  bool is_better(Residual const& now, Residual const& before) const;
+  void go_on(Solved<T>& solved, Group<T>& group, std::size_t k);
+  void iterate_on(Solved<T>& solved, Group<T>& group, std::size_t k);
+  void refine(Solved<T>& solved, Group<T>& group, std::size_t k);
+  bool correct(Values<T>& x, krylov::Result& result, LeftOver const& rest, Group<T>& group,
+               std::size_t k);
+  bool is_at_rounding(Solved<T> const& solved, Group<T> const& group, std::size_t k) const;
 
   Extents extents_;
   krylov::Options options_;

@@ -257,8 +257,7 @@ void StencilSystem<T>::give_solution(std::int64_t column, Buffer<double> const& 
     round(stream_, std::as_const(held).span(), kept.span());
     elementwise::scale<double>(stream_, std::ldexp(1.0, -exponent), kept.span());
     auto const now = measure(b, std::as_const(kept).span(), exponent);
-    if (!(now.relative <= 2 * std::max(left.relative, options_.tolerance)))
-      refuse_lost(x, exponent);
+    if (!is_held(now.relative, left.relative, options_.tolerance)) refuse_lost(x, exponent);
     left = now;
     std::swap(x, held);
   }

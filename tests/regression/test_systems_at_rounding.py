@@ -121,6 +121,61 @@ class SystemsAtRounding(support.Case):
                             _, err, _ = self.run_system(a, inside + share * outside, precision, method, FAILED)
                             self.assertRegex(err, "did not converge: ")
 
+    def test_equations_that_are_small_in_units_of_their_own(self):
+        """Beside b of others theirs is less than rounding, and still each has what solves it."""
+        blocks = numpy.array([[8.0, 4], [-2, 1]]), numpy.array([[5.0, -4], [-3, 0]])
+        definite = numpy.array([[8.0, 4], [4, 9]]), numpy.array([[5.0, -4], [-4, 9]])
+        for parts, methods in ((blocks, ("auto", "bicgstab", "gmres")), (definite, ("auto", "cg", "minres"))):
+            for unit, precision in ((1e9, "float64"), (1e18, "float32")):
+                a = numpy.zeros((6, 6))
+                a[:2, :2], a[2:4, 2:4], a[4:, 4:] = parts[0] * unit, parts[1], parts[1] / unit
+                b = numpy.array([1, -2, 0, 3e-3, 5, 7.0])
+                for method in methods:
+                    with self.subTest(unit=unit, method=method):
+                        x, _, summary = self.run_system(a, b, precision, method, 0)
+                        left = numpy.linalg.norm(b - a @ x) / numpy.linalg.norm(b)
+                        self.assertLess(left, TOLERANCE[precision] * 1.1)
+                        self.assertLess(summary["diagnostics"]["relative_residual"], TOLERANCE[precision])
+                        for i in (0, 4):  # blocks have conditions of less than 10
+                            exact = numpy.linalg.solve(a[i:i + 2, i:i + 2], b[i:i + 2])
+                            error = numpy.linalg.norm(x[i:i + 2] - exact)
+                            self.assertLess(error, 30 * TOLERANCE[precision] * numpy.linalg.norm(exact))
+
+    def test_what_has_no_digits_in_units_of_its_own_is_refused(self):
+        a = numpy.diag([1.0, 1, 1, 1])
+        a[0, 1], a[2, 3] = 0.5, -0.5
+        a[:2] *= 1e25
+        a[2:] *= 1e-25
+        x, _, _ = self.run_system(a, numpy.ones(4), "float64", "auto", 0)
+        numpy.testing.assert_allclose(x, numpy.linalg.solve(a, numpy.ones(4)), rtol=1e-7)
+        for method in ("auto", "gmres"):
+            self.refuse_run(a, numpy.ones(4), "float32", method,
+                            r"b has no place in float32: row 0, counted from 0, is 1, and too small beside others")
+        # What is small as given, too, makes no difference.
+        self.run_system(a, numpy.array([1e-25, 1e-25, 1, 1]), "float32", "auto", 0)
+
+    def refuse_run(self, *arguments):
+        *arguments, what = arguments
+        with self.assertRaises(IndexError):  # there is no x
+            self.run_system(*arguments, FAILED)
+        _, err = self.call("run", "case.yaml", "--quiet", "--overwrite", code=FAILED)
+        self.assertRegex(err, what)
+
+    def test_a_tolerance_that_is_named_has_to_be_reached(self):
+        a = numpy.diag([3.0, 7])
+        for method in ("cg", "minres", "bicgstab", "gmres", "auto"):
+            with self.subTest(method=method):
+                _, err, _ = self.run_system(a, numpy.ones(2), "float32", method, FAILED, tolerance=1e-15)
+                self.assertRegex(err, r"did not converge: the residual is .* in units of their own "
+                                      r"\(rounding allows no less: float64, or a larger tolerance\)")
+        # Nor is an x that has lost its digits taken for one.
+        numpy.save(self.directory / "b.npy", numpy.full(2, 1e-47))
+        for matrix in ({"file": "a.mtx"}, {"stencil": "3-point", "points": [2]}):
+            file = self.write("case.yaml", {"simulation": "linear_system", "precision": "float32", "parameters": {
+                "matrix": matrix, "rhs": {"file": "b.npy"}, "tolerance": 0.5}})
+            _, err = self.call("run", file, "--quiet", "--overwrite", code=FAILED)
+            self.assertIn("x has no place in float32: row 0", err)
+
     def test_what_fits_in_float64_is_converged(self):
         # What products in float32 make of residuals is often more than they are.
         generator = numpy.random.default_rng(10)

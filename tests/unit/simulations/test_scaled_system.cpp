@@ -118,5 +118,67 @@ TEST(ScaledSystem, TheFirstElementWithoutAPlaceIsFound) {
   EXPECT_EQ(system.first_lost(x, -300), 2050);
 }
 
+/// Two equations whose b' is 2^-80 of that of the others.
+struct Unlike {
+  ScaledSystem<double> system{test::csr_of<double>(n, n,
+                                                   [] {
+                                                     test::Entries entries;
+                                                     for (std::int64_t i = 0; i < n; ++i)
+                                                       entries[{i, i}] = i < 2 ? 0x1p+80 : 1;
+                                                     return entries;
+                                                   }()),
+                              false};
+  std::vector<double> b = std::vector<double>(n, 1.0);
+  int exponent = 0;
+  ScaledSystem<double>::Values<double> right = system.scaled_right(b, exponent);
+  std::vector<double> x{right.begin(), right.end()};
+  Unlike() { x[1] = 0; }
+};
+
+TEST(ScaledSystem, WhatIsLeftOfASmallRowIsFound) {
+  Unlike given;
+  given.x[9] += 0x1p-52;
+  auto const all = given.system.left_over(given.x, given.right, 0);
+  EXPECT_EQ(all.exponent, -52);
+  EXPECT_EQ(all.unit[9], -1);
+  EXPECT_EQ(all.unit[1], 0x1p-28);
+  auto const more = given.system.left_over(given.x, given.right, given.system.rounding());
+  EXPECT_EQ(more.exponent, -80);
+  EXPECT_EQ(more.unit[1], 1);
+  EXPECT_EQ(more.unit[9], 0);
+  EXPECT_FALSE(more.is_zero);
+  given.x[1] = given.right[1];
+  EXPECT_TRUE(given.system.left_over(given.x, given.right, given.system.rounding()).is_zero);
+}
+
+TEST(ScaledSystem, RoundingIsJudgedAsGiven) {
+  Unlike given;
+  EXPECT_LT(given.system.residual<double>(given.x, given.right, given.exponent).scaled_relative,
+            1e-20);
+  EXPECT_EQ(given.system.share_of_terms(given.x, given.right, given.exponent), 0.5);
+  given.x[1] = given.right[1];
+  EXPECT_EQ(given.system.share_of_terms(given.x, given.right, given.exponent), 0);
+}
+
+TEST(ScaledSystem, WhatARightHandSideLosesIsFound) {
+  auto const entries = [](double large) {
+    return test::csr_of<double>(3, 3, {{{0, 0}, 1}, {{1, 1}, large}, {{2, 2}, 1}});
+  };
+  std::vector<double> b = {1, 1, 1};
+  for (double const large : {0x1p+100, 0x1p+140, 0x1p+200}) {
+    ScaledSystem<float> const system(entries(large), false);
+    int exponent = 0;
+    auto const scaled = system.scaled_right(b, exponent);
+    auto const lost = system.lost_of_right(b, scaled, exponent, 1e-5);
+    EXPECT_EQ(lost.has_value(), large > 0x1p+150) << large;  // 2^-140 is held, though not normal
+    EXPECT_EQ(lost.value_or(1), 1);
+  }
+  b[1] = 1e-6;
+  ScaledSystem<float> const system(entries(0x1p+200), false);
+  int exponent = 0;
+  auto const scaled = system.scaled_right(b, exponent);
+  EXPECT_FALSE(system.lost_of_right(b, scaled, exponent, 1e-5));
+}
+
 }  // namespace
 }  // namespace gridstride::linear_system
