@@ -14,7 +14,8 @@
 // The space of a block of b random vectors has of an eigenvalue as many modes as it is there, but b at
 // most. So where less than b equal ones are found, all are; where there are b, more may be missing:
 // then all goes on with random vectors orthogonal to the modes so far, until the next eigenvalue of
-// what is left is known not to be one of those asked for.
+// what is left is known not to be one of those asked for. What counts as equal is what a loose tolerance
+// may not tell apart; a group of such values that reaches the last mode can still lack some ahead of it.
 
 #include <fmt/format.h>
 
@@ -68,6 +69,7 @@ class Lanczos {
   void restart();
   bool accept();
   bool may_miss_any() const;
+  bool is_as_before() const;
   bool is_next_known() const;
   std::vector<int> left() const;
   std::vector<int> open() const;
@@ -101,8 +103,9 @@ class Lanczos {
   Small rest_;             ///< ⟨w_i, w_j⟩
   bool is_whole_ = false;  ///< V was all of the space
   std::vector<double> values_, residuals_;
-  std::vector<double> before_;  ///< eigenvalues of modes that random vectors were orthogonal to
-  std::uint64_t drawn_ = 0;     ///< how often there were random vectors
+  /// Of modes that random vectors were orthogonal to.
+  std::vector<double> before_, residuals_before_;
+  std::uint64_t drawn_ = 0;  ///< how often there were random vectors
   std::int64_t products_ = 0;
   double work_ = 0;
   std::vector<Step> history_;
@@ -219,23 +222,39 @@ bool Lanczos::accept() {
   return found() == modes;
 }
 
-/// Whether as many equal eigenvalues have come from one block as it has vectors, of those before the
-/// last, to which more of the same would make no difference.
+/// Whether as many eigenvalues that may be equal have come from one block as it has vectors, of those
+/// that lie ahead of the last by more than it is known to: more of these would take its place.
 bool Lanczos::may_miss_any() const {
   int const modes = options_.modes;
-  if (is_whole_ || modes <= shape_.width) return false;
+  if (is_whole_ || modes <= shape_.width || is_as_before()) return false;
   auto const value = [&](int mode) { return values_[static_cast<std::size_t>(mode)]; };
   auto const apart = [&](int mode) { return 100 * allowed(mode); };
-  for (int first = 0, end = 1; first < modes; first = end++) {
+  int matter = modes - 1;
+  while (matter > 0 && std::abs(value(matter - 1) - value(modes - 1)) <= allowed(modes - 1))
+    --matter;
+  for (int first = 0, end = 1; first < matter; first = end++) {
     while (end < modes && std::abs(value(end) - value(end - 1)) <= apart(end)) ++end;
-    double const low = std::min(value(first), value(end - 1));
-    double const high = std::max(value(first), value(end - 1));
-    auto const known = std::ranges::count_if(before_, [&](double other) {
-      return other >= low - apart(first) && other <= high + apart(first);
-    });
-    if (end < modes && end - first - known >= shape_.width) return true;
+    bool const is_last = end > matter;
+    int const counted = std::min(end, matter);
+    double const low = std::min(value(first), value(counted - 1));
+    double const high = std::max(value(first), value(counted - 1));
+    double const around = is_last ? 0 : apart(first);
+    auto const known = std::ranges::count_if(
+        before_, [&](double other) { return other >= low - around && other <= high + around; });
+    if (counted - first - known >= shape_.width) return true;
   }
   return false;
+}
+
+/// Whether new random vectors have brought nothing, as far as residuals tell: one that was missing would
+/// have moved others.
+bool Lanczos::is_as_before() const {
+  if (before_.empty()) return false;
+  for (std::size_t mode = 0; mode < before_.size(); ++mode)
+    if (std::abs(values_[mode] - before_[mode]) >
+        residuals_[mode] + residuals_before_[mode] + roundings(a_.norm))
+      return false;
+  return true;
 }
 
 /// Beside modes of before, whether the first one that is none of those asked for is known well
@@ -267,6 +286,7 @@ Result Lanczos::solve() {
       if (is_found) {
         settle(options_.modes);
         before_ = values_;
+        residuals_before_ = residuals_;
       }
     }
     work_ += work_of_iteration(shape_.room, a_.unknowns);
