@@ -14,6 +14,7 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -118,6 +119,8 @@ class Eigenvalues final : public OneShot {
   void deliver();
   std::string lack_of(std::int64_t found) const;
   void tell(eigen::Judged const& judged, std::optional<double> next);
+  void require_place(std::size_t i, double value, double bound) const;
+  void require_place(std::size_t i, eigen::Peak const& peak);
   /// The array that is written: `modes_` itself, or its values in another order or type.
   T* written() {
     if constexpr (std::is_same_v<T, double>)
@@ -305,6 +308,7 @@ void Eigenvalues<T>::tell(eigen::Judged const& judged, std::optional<double> nex
   for (auto& column : eigenvalues_.columns)
     std::visit([](auto& numbers) { numbers.clear(); }, column.numbers);
   for (std::size_t i = 0; i < judged.values.size(); ++i) {
+    require_place(i, judged.values[i], bounds[i]);
     std::get<0>(eigenvalues_.columns[0].numbers).push_back(static_cast<std::int64_t>(i) + 1);
     add(1, judged.values[i]);
     std::get<1>(eigenvalues_.columns[1].numbers).back() += shift;
@@ -315,6 +319,42 @@ void Eigenvalues<T>::tell(eigen::Judged const& judged, std::optional<double> nex
   bound_ = std::ldexp(*std::ranges::max_element(bounds), operator_->exponent());
 }
 
+/// Refuses an eigenvalue that is too large in its own units, or has lost digits as it is too small.
+template <class T>
+void Eigenvalues<T>::require_place(std::size_t i, double value, double bound) const {
+  int const exponent = operator_->exponent();
+  double const given = std::ldexp(value, exponent);
+  double const lost = std::abs(std::ldexp(given, -exponent) - value);
+  bool const is_held = operator_->shift() != 0 || lost <= std::max(bound, 1e-8 * std::abs(value));
+  if (std::isfinite(given + operator_->shift()) && is_held) return;
+  throw NumericalError(fmt::format(
+      "eigenvalues: eigenvalue {} has no place in float64: its size is about 10^{:.1f} ({})", i + 1,
+      std::log10(std::abs(value)) + exponent * std::log10(2.0),
+      has_grid_ ? "another unit of length, or of parameters.diffusivity and parameters.reaction"
+                : "another unit of parameters.matrix"));
+}
+
+/// Refuses a mode whose largest value, nearly, is infinite or less than normal numbers in T.
+template <class T>
+void Eigenvalues<T>::require_place(std::size_t i, eigen::Peak const& peak) {
+  auto const size = static_cast<std::size_t>(operator_->get().space.size);
+  double value = 0;
+  copy_async(
+      std::span(&value, 1),
+      std::as_const(modes_).span().subspan(i * size + static_cast<std::size_t>(peak.place), 1),
+      stream_);
+  stream_.synchronize();
+  double const largest = std::abs(value * operator_->unit_of_modes());
+  if (largest >= std::numeric_limits<T>::min() && largest <= std::numeric_limits<T>::max() / 2)
+    return;
+  throw NumericalError(fmt::format(
+      "eigenvalues: mode {} has no place in {}: the norm 1 over all of the grid makes its largest "
+      "value about 10^{:.1f} ({}another unit of length)",
+      i + 1, name_of(precision_of<T>()),
+      std::log10(std::abs(value)) + std::log10(operator_->unit_of_modes()),
+      std::is_same_v<T, float> ? "precision: float64, or " : ""));
+}
+
 /// Modes of the norm 1, and of the sign that they are to have.
 template <class T>
 void Eigenvalues<T>::deliver() {
@@ -322,8 +362,10 @@ void Eigenvalues<T>::deliver() {
     auto const& space = operator_->get().space;
     eigen::Rows const rows{{{modes_.data(), static_cast<int>(modes())}, {}, {}}};
     std::vector<double> factors;
-    for (auto const& peak : eigen::peaks(stream_, space, rows))
-      factors.push_back((peak.negative ? -1 : 1) / std::sqrt(operator_->volume()));
+    for (auto const& peak : eigen::peaks(stream_, space, rows)) {
+      if (has_grid_) require_place(factors.size(), peak);
+      factors.push_back((peak.negative ? -1 : 1) * operator_->unit_of_modes());
+    }
     bool const by_modes = has_grid_;
     eigen::deliver<T>(stream_, space, rows, factors, written(), by_modes ? 1 : modes(),
                       by_modes ? space.size : 1);

@@ -57,6 +57,12 @@ void OperatorOf<T>::take_grid(config::RunConfig const& run, Stream& stream, Inpu
       stream, equation,
       typename eigen::GridOperator<T>::Extremes{a.least, a.most, kappa.least, kappa.most},
       cycles ? std::string_view(run.kernels.at("multigrid")) : std::string_view());
+  if (std::isnormal(grid_->volume())) {
+    unit_of_modes_ = 1 / std::sqrt(grid_->volume());
+  } else {
+    for (int axis = 0; axis < run.grid.dims; ++axis)
+      unit_of_modes_ /= std::sqrt(run.grid.spacing[axis]);
+  }
 }
 
 namespace {

@@ -33,8 +33,8 @@ class OperatorOf {
   /// A reaction that is the same everywhere and moves eigenvalues further than they lie from each other:
   /// beside it they could not be told apart.
   double shift() const { return shift_; }
-  /// The factor between Σ w·u·v and an integral.
-  double volume() const { return grid_ ? grid_->volume() : 1; }
+  /// What gives u with Σ w·u² = 1 the norm 1: of a grid by the integral of its square.
+  double unit_of_modes() const { return unit_of_modes_; }
   std::string_view preconditioner() const { return preconditioner_; }
   std::string_view sparse_variant() const { return matrix_ ? matrix_->variant() : ""; }
   std::vector<std::string> fallbacks() const {
@@ -58,7 +58,7 @@ class OperatorOf {
   Buffer<double> inverse_diagonal_, cycled_;
   eigen::Operator matrix_operator_;
   int exponent_ = 0;
-  double shift_ = 0;
+  double shift_ = 0, unit_of_modes_ = 1;
   std::string_view preconditioner_ = "none";
 };
 

@@ -200,11 +200,10 @@ Extremes extremes_of(config::RunConfig const& run, FieldSource const& source, In
   double const float_most = std::numeric_limits<float>::max();
   bool const is_rounded = run.precision == Precision::float32 && !is_constant(source);
   // Sums of a dozen a/h² are numbers, and so are their squares over the largest.
-  double widest = 1;
-  for (int axis = 0; axis < run.grid.dims; ++axis) {
-    double const h = run.grid.spacing[axis];
-    widest = std::max({widest, 1 / (h * h)});
-  }
+  double least_spacing = infinity;
+  for (int axis = 0; axis < run.grid.dims; ++axis)
+    least_spacing = std::min(least_spacing, run.grid.spacing[axis]);
+  double const steepest = 1 / (least_spacing * least_spacing), widest = std::max(1.0, steepest);
   auto const demand = [&](double value) -> std::string_view {
     if (!std::isfinite(value)) return "values are finite everywhere";
     if (std::string_view const why = fault(value); !why.empty()) return why;
@@ -222,6 +221,12 @@ Extremes extremes_of(config::RunConfig const& run, FieldSource const& source, In
   if (is_rounded && largest != 0 && largest < float_least)
     throw ConfigError(
         {run.problem(source.location, fmt::format("is {} at most ({})", largest, beyond))});
+  if (loss == Loss::none && !(largest * steepest > 1e-290))
+    throw ConfigError({run.problem(
+        source.location,
+        fmt::format("is {:g} at most (over the square of the least spacing, {:g} m, that is less "
+                    "than float64 holds with all digits; other units may help)",
+                    largest, least_spacing))});
   return {least, most};
 }
 

@@ -4,7 +4,7 @@ import h5py
 import numpy
 import support
 from random_references import Points, value
-from support import BAD_INPUT
+from support import BAD_INPUT, FAILED
 
 SHAPES = (([9], "p"), ([8], "dn"), ([7, 6], "nd p"), ([5, 6], "nn dd"), ([4, 5, 6], "p nn dn"))
 
@@ -141,6 +141,40 @@ class Eigenvalues(support.Case):
             "simulation": "eigenvalues", "parameters": {"modes": 2, "reaction": "1e-40*x"}, **sections})
         _, err = self.call("check", path, code=BAD_INPUT)
         self.assertRegex(err, r"parameters.reaction: is 4e-40 at most \(it is beyond what the precision")
+
+    def refuse(self, code, what, **sections):
+        path = self.write("case.yaml", {"simulation": "eigenvalues", "device": "cpu", **sections})
+        _, err = self.call("run", path, "--quiet", "--overwrite", code=code)
+        self.assertRegex(err, what)
+
+    def test_eigenvalues_without_a_place_are_refused(self):
+        self.refuse(FAILED, r"eigenvalue 2 has no place in float64: its size is about 10\^308\.3 "
+                            r"\(another unit of parameters\.matrix\)",
+                    parameters={"matrix": {"expression": "1e308", "size": 2}, "modes": 2})
+        found, _ = self.find(parameters={"matrix": {"expression": "8e307", "size": 2}, "modes": 2})
+        self.assertAlmostEqual(found[1] / 1.6e308, 1)
+        # The square root of 2 times the least number that there is.
+        self.refuse(FAILED, r"eigenvalue 1 has no place in float64: its size is about 10\^-323\.2",
+                    parameters={"matrix": {"expression": "if(abs(i - j) == 1, 5e-324, 0)", "size": 3}, "modes": 1})
+        self.refuse(BAD_INPUT, r"parameters\.diffusivity: is 1e-300 at most \(over the square of the least "
+                               r"spacing, 1\.25e\+14 m, that is less than float64 holds",
+                    grid={"points": 9, "upper": 1e15}, parameters={"modes": 1, "diffusivity": 1e-300})
+
+    def test_modes_of_domains_of_any_size(self):
+        for length, diffusivity, precision in ((1e104, 1e208, "float64"), (1e-104, 1e-208, "float64"),
+                                               (1e25, 1, "float32"), (1e-25, 1, "float32")):
+            for method in ("dense", "lobpcg"):
+                with self.subTest(length=length, method=method):
+                    found, fields = self.find(
+                        precision=precision, grid={"points": [5, 5, 5], "upper": [length] * 3},
+                        parameters={"diffusivity": diffusivity, "modes": 1, "method": method})
+                    sine = numpy.sin(numpy.pi * numpy.arange(5) / 4)
+                    mode = numpy.einsum("i,j,k", sine, sine, sine) * 8**0.5 * (length**-0.5)**3
+                    numpy.testing.assert_allclose(fields["mode_1"] / mode.max(), mode / mode.max(), atol=1e-6)
+        for length, size in ((1e31, r"-46\.0"), (1e29, r"-43\.0"), (1e-26, r"39\.5")):
+            self.refuse(FAILED, rf"mode 1 has no place in float32: .* its largest value about 10\^{size} "
+                                r"\(precision: float64, or another unit of length\)", precision="float32",
+                        grid={"points": [5, 5, 5], "upper": [length] * 3}, parameters={"modes": 1})
 
 
 if __name__ == "__main__":
