@@ -287,7 +287,8 @@ void SparseSystem<T>::go_on(Solved<T>& solved, Group<T>& group, std::size_t k) {
       "equations are in units of their own",
       left.relative, left.scaled_relative);
   bool const is_rounding = is_at_rounding(solved, group, k);
-  if (is_rounding && rounding_limit_.is_open() && left.scaled_relative <= options_.tolerance) {
+  if (is_rounding &&
+      rounding_limit_.is_reached_there(left, options_.tolerance, system_.rounding())) {
     fallbacks_.push_back(what + ": rounding allows no less");
     return;
   }

@@ -28,9 +28,12 @@ class RoundingLimit {
  public:
   explicit RoundingLimit(config::RunConfig const& run);
 
-  /// Whether no tolerance is named.
-  bool is_open() const { return most_left_ > 0; }
   bool is_reached(krylov::Result const& result, Residual const& left, double roundings) const;
+  /// Of an x whose residual as given is rounding: whether that in the units of the system will do.
+  bool is_reached_there(Residual const& left, double tolerance, double roundings) const {
+    return left.scaled_relative <= most_left_ && most_left_ > 0 &&
+           (left.scaled_relative <= tolerance || left.scaled_backward_error <= roundings);
+  }
 
  private:
   double most_left_;  // of b; 0 where a tolerance is named
