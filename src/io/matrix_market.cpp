@@ -66,7 +66,8 @@ double next_value(Lines& lines, Header const& header, std::vector<std::string_vi
                   std::int64_t done) {
   if (!lines.next(words))
     lines.fail(fmt::format("the file ends after {} of {} values", done, header.values()));
-  if (words[0].starts_with('%')) lines.fail("a comment stands between the values");
+  if (words[0].starts_with('%'))
+    lines.fail("a comment stands behind the line of sizes (comments come before it)");
   if (words.size() > 1)
     lines.fail(fmt::format("{} values stand on a line (one is expected)", words.size()));
   double value = 0;

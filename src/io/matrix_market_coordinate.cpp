@@ -117,7 +117,8 @@ std::string parse_index(std::string_view word, std::string_view what, std::int64
 
 /// The entry of a line that is not blank; tells what is wrong with it, or nothing.
 std::string parse_entry(Words const& words, CoordinateHead const& head, CoordinateEntry& entry) {
-  if (words[0].starts_with('%')) return "a comment stands between the entries";
+  if (words[0].starts_with('%'))
+    return "a comment stands behind the line of sizes (comments come before it)";
   std::size_t const count = head.field == EntryField::pattern ? 2 : 3;
   if (words.size() != count)
     return fmt::format("{} words stand on a line ({} are expected: row, column{})", words.size(),

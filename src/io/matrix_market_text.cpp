@@ -133,6 +133,22 @@ void require_square(Lines const& lines, Symmetry symmetry, std::int64_t rows,
     lines.fail(fmt::format("a symmetric matrix is square, not {} x {}", rows, columns));
 }
 
+namespace {
+
+/// What is told of a word like 1.0D0, as Fortran writes and reads it.
+std::string hint_of_exponent(std::string_view word) {
+  std::string other(word);
+  auto const letter = other.find_first_of("dD");
+  if (letter == std::string::npos) return {};
+  other[letter] = 'e';
+  double value = 0;
+  auto const read = std::from_chars(other.data(), other.data() + other.size(), value);
+  if (read.ec == std::errc::invalid_argument || read.ptr != other.data() + other.size()) return {};
+  return fmt::format(" (its exponent is Fortran's; {} is one)", other);
+}
+
+}  // namespace
+
 std::string parse_value(std::string_view word, bool integer, double& value) {
   std::string_view digits = word;
   if (digits.starts_with('+') && digits.size() > 1 && digits[1] != '-') digits.remove_prefix(1);
@@ -146,7 +162,8 @@ std::string parse_value(std::string_view word, bool integer, double& value) {
   if (read.ec == std::errc::result_out_of_range)
     return fmt::format("{} is out of range", show(word));
   if (read.ec != std::errc{} || read.ptr != end)
-    return fmt::format("{} is not a {}number", show(word), integer ? "whole " : "");
+    return fmt::format("{} is not a {}number{}", show(word), integer ? "whole " : "",
+                       integer ? "" : hint_of_exponent(digits));
   if (!std::isfinite(value)) return fmt::format("{} is not finite", show(word));
   return {};
 }

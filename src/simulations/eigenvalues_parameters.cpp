@@ -291,7 +291,11 @@ std::vector<Problem> key_problems(config::RunConfig const& run, Inputs const& in
     bool is_asked, is_of_use;
     std::string_view why;
   };
-  std::string_view const at_once = "is for iterations (dense transforms all of the matrix)";
+  bool const is_auto = parameters.method == "auto";
+  std::string_view const at_once =
+      is_auto ? "is for iterations (auto takes dense here, which transforms all of the matrix; "
+                "method: lobpcg goes by it)"
+              : "is for iterations (dense transforms all of the matrix)";
   Key const keys[] = {
       {"parameters.tolerance", parameters.tolerance != other.tolerance, iterates, at_once},
       {"parameters.iterations", parameters.iterations != other.iterations, iterates, at_once},

@@ -304,6 +304,10 @@ std::vector<Problem> method_problems(config::RunConfig const& run, Inputs const&
   if (sparse && iterates(run, inputs)) {
     if (parameters.block_size != other.block_size && !has_blocks)
       refuse("parameters.block_size", "is for preconditioner: block_jacobi");
+    bool const may_restart = parameters.method == "gmres" || parameters.method == "auto";
+    if (parameters.restart != other.restart && !may_restart)
+      refuse("parameters.restart",
+             fmt::format("is for method: gmres ({} keeps no vectors)", parameters.method));
     refuse_without_rows(run, refuse);
     for (auto const& key : of_factors)
       if (key.is_asked)

@@ -89,8 +89,12 @@ TEST(Eigenvalues, WhatDoesNotFitIsRefused) {
       "derivative there)\n");
   EXPECT_EQ(problems_of(spectrum_yaml(line, "modes: 2, diffusivity: \"x - 0.5\"")),
             "parameters.diffusivity: is -0.5 at x = 0 (a diffusivity is positive everywhere)\n");
-  EXPECT_EQ(problems_of(spectrum_yaml(line, "modes: 2, tolerance: 1e-4")),
+  EXPECT_EQ(problems_of(spectrum_yaml(line, "modes: 2, tolerance: 1e-4, method: dense")),
             "parameters.tolerance: is for iterations (dense transforms all of the matrix)\n");
+  EXPECT_EQ(problems_of(spectrum_yaml(line, "modes: 2, tolerance: 1e-4")),
+            "parameters.tolerance: is for iterations (auto takes dense here, which transforms all "
+            "of the matrix; method: lobpcg goes by it)\n");
+  EXPECT_EQ(problems_of(spectrum_yaml(line, "modes: 2, tolerance: 1e-4, method: lobpcg")), "");
 }
 
 TEST(Eigenvalues, MatricesHaveToBeSymmetric) {

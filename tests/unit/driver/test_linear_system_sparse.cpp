@@ -255,6 +255,11 @@ TEST(LinearSystemSparse, KeysOfTheOtherKindAreRefused) {
                                  "method: amg_cg, preconditioner: jacobi")),
             "parameters.preconditioner: amg_cg is cg with a preconditioner of its own (method: cg "
             "takes another)\n");
+  EXPECT_EQ(
+      problems(sparse_yaml("{stencil: 3-point, points: [9]}", "1", "method: gmres, restart: 7")),
+      "");
+  EXPECT_EQ(problems(sparse_yaml("{stencil: 3-point, points: [9]}", "1", "method: cg, restart: 7")),
+            "parameters.restart: is for method: gmres (cg keeps no vectors)\n");
   EXPECT_EQ(problems(sparse_yaml("{stencil: 3-point, points: [9]}", "1",
                                  "preconditioner: jacobi, block_size: 3")),
             "parameters.block_size: is for preconditioner: block_jacobi\n");

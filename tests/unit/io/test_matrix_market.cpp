@@ -100,14 +100,16 @@ TEST_F(MatrixMarket, RefusesImpossibleSizes) {
 
 TEST_F(MatrixMarket, RefusesValuesThatAreNone) {
   EXPECT_EQ(fault_of_values("2 1", "1\n\nx\n"), "5: 'x' is not a number");
-  EXPECT_EQ(fault_of_values("2 1", "1\n1d0\n"), "4: '1d0' is not a number");
+  EXPECT_EQ(fault_of_values("2 1", "1\n1d0\n"),
+            "4: '1d0' is not a number (its exponent is Fortran's; 1e0 is one)");
   EXPECT_EQ(fault_of_values("2 1", "1\n0x10\n"), "4: '0x10' is not a number");
   EXPECT_EQ(fault_of_values("2 1", "1\n+-1\n"), "4: '+-1' is not a number");
   EXPECT_EQ(fault_of_values("2 1", "nan\n1\n"), "3: 'nan' is not finite");
   EXPECT_EQ(fault_of_values("2 1", "1\n-inf\n"), "4: '-inf' is not finite");
   EXPECT_EQ(fault_of_values("2 1", "1\n1e999\n"), "4: '1e999' is out of range");
   EXPECT_EQ(fault_of_values("2 1", "1 2\n"), "3: 2 values stand on a line (one is expected)");
-  EXPECT_EQ(fault_of_values("2 1", "1\n% late\n2\n"), "4: a comment stands between the values");
+  EXPECT_EQ(fault_of_values("2 1", "1\n% late\n2\n"),
+            "4: a comment stands behind the line of sizes (comments come before it)");
   EXPECT_EQ(fault_of_values("4 1", "1\n2\n\n3\n\n\n"), "8: the file ends after 3 of 4 values");
   EXPECT_EQ(fault_of_values("2 1", "1\n2\n3\n"), "5: '3' follows the last of 2 values");
   EXPECT_EQ(fault("%%MatrixMarket matrix array integer general\n1 1\n1.5\n"),

@@ -148,10 +148,16 @@ TEST_F(CoordinateFiles, EntriesThatAreNoneAreRefused) {
   EXPECT_EQ(of_2x3("1 1 nan\n1 1 1\n"), "3: 'nan' is not finite");
   EXPECT_EQ(of_2x3("1 1 1\n1 1 inf\n"), "4: 'inf' is not finite");
   EXPECT_EQ(of_2x3("1 1 1e999\n1 1 1\n"), "3: '1e999' is out of range");
-  EXPECT_EQ(of_2x3("1 1 1d0\n1 1 1\n"), "3: '1d0' is not a number");
+  EXPECT_EQ(of_2x3("1 1 1d0\n1 1 1\n"),
+            "3: '1d0' is not a number (its exponent is Fortran's; 1e0 is one)");
   EXPECT_EQ(of_2x3("1 1\n1 1 1 1\n"),
             "3: 2 words stand on a line (3 are expected: row, column and value)");
-  EXPECT_EQ(of_2x3("1 1 1\n% late\n1 1 1\n"), "4: a comment stands between the entries");
+  EXPECT_EQ(of_2x3("1 1 1\n% late\n1 1 1\n"),
+            "4: a comment stands behind the line of sizes (comments come before it)");
+  EXPECT_EQ(of_2x3("1 1 1\n2 1 1\n% late\n"),
+            "5: a comment stands behind the line of sizes (comments come before it)");
+  EXPECT_EQ(of_2x3("1 1 -2.5D-3\n1 1 1\n"),
+            "3: '-2.5D-3' is not a number (its exponent is Fortran's; -2.5e-3 is one)");
   EXPECT_EQ(of_2x3("1 1 1\n" + std::string(3000, ' ') + "1 2 1\n"),
             "4: the line is longer than 1024 characters");
   EXPECT_EQ(of_2x3("1 1 1.000000\n\n\n"), "5: the file ends after 1 of 2 entries");
