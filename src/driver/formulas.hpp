@@ -15,8 +15,8 @@ namespace gridstride {
 /// number of the run's precision, in the words of a problem at its key: `initial`, the sides over
 /// their faces, `parameters`, all at time 0, and `verify.exact` at the end. What lies on a side
 /// with a value of its own is not looked at, since that value replaces it. Evaluates on the
-/// stream's device, a piece of the grid at a time. So is a formula of all points, or a side's of one
-/// value, that the precision does not tell from 0 with all its digits, and is not 0.
+/// stream's device, a piece of the grid at a time. So is a formula of all points, or without
+/// time a side's of one value, that the precision does not tell from 0 with all its digits, and is not 0.
 std::vector<Problem> formula_problems(config::RunConfig const& run, Stream& stream);
 
 /// The same of files that are read for a grid: those without a number that the precision has with all
