@@ -31,11 +31,13 @@ std::pair<double, double> extremes_of(double a, double d, double size_of_b) {
   return {middle - root, middle + root};
 }
 
-/// The numerical range of the centers, `more` for what they are not, and what all is at most.
+/// The numerical range of the centers, `more` for what they are not, of it what turns, and what all is at
+/// most.
 Rectangle rectangle_of(std::pair<double, double> real, std::pair<double, double> imaginary,
-                       double more, double bound) {
+                       double more, double more_turning, double bound) {
+  double const turns = std::max(imaginary.second, -imaginary.first);
   return {std::max(real.first - more, -bound), std::min(real.second + more, bound),
-          std::min(std::max(imaginary.second, -imaginary.first) + more, bound)};
+          std::min(turns + more, bound), std::min(turns + more_turning, bound)};
 }
 
 Rectangle rectangle_of_two(std::span<Disc const> discs, std::span<double const> scale,
@@ -44,29 +46,33 @@ Rectangle rectangle_of_two(std::span<Disc const> discs, std::span<double const> 
   Complex const c = scale[0] / scale[1] * Complex(discs[2].real, discs[2].imaginary);
   double const between = 0.5 * (radius[1] + radius[2]);
   double const more = perron_of_two({radius[0], between, between, radius[3]}).radius;
+  double const more_turning =
+      perron_of_two({discs[0].imaginary_radius, between, between, discs[3].imaginary_radius})
+          .radius;
   double const bound = perron_of_two({discs[0].largest(), discs[1].largest(), discs[2].largest(),
                                       discs[3].largest()})
                            .radius;
   return rectangle_of(
       extremes_of(discs[0].real, discs[3].real, 0.5 * size_of(b + std::conj(c))),
       extremes_of(discs[0].imaginary, discs[3].imaginary, 0.5 * size_of(b - std::conj(c))), more,
-      bound);
+      more_turning, bound);
 }
 
 Rectangle rectangle_of_several(Matrix const& center, std::vector<double> const& radius,
                                std::span<Disc const> discs) {
   std::size_t const size = center.size;
   Matrix real(size), imaginary(size);
-  std::vector<double> spread(size * size), largest(size * size);
+  std::vector<double> spread(size * size), turning(size * size), largest(size * size);
   for (std::size_t i = 0; i < size; ++i)
     for (std::size_t j = 0; j < size; ++j) {
       real(i, j) = 0.5 * (center(i, j) + std::conj(center(j, i)));
       imaginary(i, j) = Complex(0, -0.5) * (center(i, j) - std::conj(center(j, i)));
       spread[i * size + j] = 0.5 * (radius[i * size + j] + radius[j * size + i]);
+      turning[i * size + j] = i == j ? discs[i * size + i].imaginary_radius : spread[i * size + j];
       largest[i * size + j] = discs[i * size + j].largest();
     }
   return rectangle_of(extremes_of(real), extremes_of(imaginary), perron(size, spread).radius,
-                      perron(size, largest).radius);
+                      perron(size, turning).radius, perron(size, largest).radius);
 }
 
 }  // namespace

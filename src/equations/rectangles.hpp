@@ -15,6 +15,8 @@ struct Rectangle {
   double least = 0;
   double greatest = 0;
   double imaginary = 0;
+  /// The same as `imaginary`, without what real entries of the diagonal are not known to: these turn nothing.
+  double turning = imaginary;
 
   /// The largest |λ|.
   double size() const;

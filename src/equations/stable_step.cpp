@@ -158,13 +158,15 @@ double tolerant_step(Rectangle const& box, std::span<Complex const> around,
   if (takes_surely(box, around, tolerance, region, bound)) return bound;
   double const strict = stable_step(box, around, region, bound);
   if (strict >= bound) return strict;
-  bool const turns_slowly = box.imaginary <= 2 * tolerance.reaction;
+  double const slow = 2 * tolerance.reaction;
+  double const turning = box.imaginary <= slow ? box.imaginary : box.turning;
+  bool const turns_slowly = turning <= slow;
   bool const is_slow = std::max(-box.least, box.imaginary) <= tolerance.slow;
   double const rate =
       std::max(turns_slowly ? tolerance.reaction : 0, is_slow ? tolerance.growth : 0);
   if (rate == 0) return strict;
   Rectangle const shifted = {std::min(box.least, 0.0) - rate, std::min(box.greatest, 0.0) - rate,
-                             box.imaginary};
+                             turns_slowly ? turning : box.imaginary};
   return std::max(strict, stable_step(shifted, around, region, bound));
 }
 

@@ -128,10 +128,27 @@ TEST(StableStep, RectanglesHoldAllEigenvalues) {
                                         double const rounding = 1e-9 * rough.size();
                                         return one.real() >= box.least - rounding &&
                                                one.real() <= box.greatest + rounding &&
-                                               std::abs(one.imag()) <= box.imaginary + rounding;
+                                               std::abs(one.imag()) <= box.turning + rounding &&
+                                               box.turning <= box.imaginary;
                                       }))
           << size << " " << one;
   }
+}
+
+/// What a real entry of the diagonal is not known to turns nothing.
+TEST(StableStep, WhatTurnsIsKnownApart) {
+  std::vector<Disc> const discs = {{-3, 0, 2, 0}, {1, 0, 0.5, 0}, {-1, 0, 0, 0}, {-7, 0, 5, 0.25}};
+  std::vector<Rectangle> found;
+  find_rectangles(discs, std::vector{1.0, 1.0}, found);
+  ASSERT_EQ(found.size(), 1u);
+  // (b − c*)/2 = 1, and the larger eigenvalue of ((0, 0.25), (0.25, 0.25))
+  double const more = 0.125 + std::hypot(0.125, 0.25);
+  EXPECT_NEAR(found[0].turning, 1 + more, 1e-8);
+  EXPECT_GT(found[0].imaginary, 1 + more + 1);
+  // forward Euler takes the one, whatever the diagonal is
+  Rectangle const box{-10, 0, 3, 1};
+  EXPECT_LT(tolerant_step(box, {}, {.reaction = 0.4}, region_of(1), 1), 1e-6);
+  EXPECT_GT(tolerant_step(box, {}, {.reaction = 1}, region_of(1), 1), 0.15);
 }
 
 /// Of a diagonal matrix that is all there is to know.
