@@ -54,10 +54,10 @@ Program::Program(Stream& stream, expression::Expression const& expression, std::
   // A copy from pageable memory has read its source when it returns.
   auto const code = expression::to_instructions(expression);
   copy_async(code_.span(), code, stream);
-  if (stream.backend() == Backend::cpu)
-    for (int axis = 0; axis < 3; ++axis) separated_[axis] = separate(code, axis);
   bool const again = stream.backend() == Backend::cuda && depends_on_time_;
   if (variant == "auto") variant_ = again ? "compiled" : default_variant(stream.backend());
+  if (variant_ == "separated")
+    for (int axis = 0; axis < 3; ++axis) separated_[axis] = separate(code, axis);
   if (variant_ != "compiled") return;
   try {
     module(stream.device());

@@ -34,7 +34,7 @@ class Program {
   std::span<Instruction const> code() const { return code_.span(); }  // in device memory
   int stack_depth() const { return formula_.stack_depth(); }
   bool depends_on_time() const { return depends_on_time_; }
-  /// Its parts by an axis; of programs for the host.
+  /// Its parts by an axis, where it goes by the row `separated`.
   Separated const& separated(int axis) const { return separated_[static_cast<std::size_t>(axis)]; }
   /// How many arrays the formula needs.
   int array_count() const;
