@@ -21,25 +21,17 @@ namespace {
 using Complex = std::complex<double>;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-enum class Diagonal { counted, left_out };
-
-/// That of the rows and columns of a block.
-double radius_of(std::size_t size, std::vector<std::size_t> const& block,
-                 std::vector<double> const& entries, Diagonal diagonal) {
-  std::vector<double> part;
-  for (std::size_t const i : block)
-    for (std::size_t const j : block)
-      part.push_back(i == j && diagonal == Diagonal::left_out ? 0 : entries[i * size + j]);
-  return perron(block.size(), part).radius;
-}
-
 /// Of a matrix without negative entries: that of its blocks.
 double spectral_radius(std::size_t size, std::vector<double> const& entries) {
   std::vector<char> acts(entries.size());
   std::ranges::transform(entries, acts.begin(), [](double one) { return one > 0; });
   double radius = 0;
-  for (auto const& block : blocks_of(size, acts))
-    radius = std::max(radius, radius_of(size, block, entries, Diagonal::counted));
+  for (auto const& block : blocks_of(size, acts)) {
+    std::vector<double> part;
+    for (std::size_t const i : block)
+      for (std::size_t const j : block) part.push_back(entries[i * size + j]);
+    radius = std::max(radius, perron(block.size(), part).radius);
+  }
   return radius;
 }
 
@@ -367,25 +359,6 @@ Linearisation::Matrices Linearisation::matrices(Known const& known,
   return all;
 }
 
-double Linearisation::tolerable_growth(Known const& known, std::vector<std::size_t> const& block,
-                                       std::vector<double> const& sums) const {
-  Known alone = known;
-  alone.sides = {{}, std::vector<Bound>(components_ * components_)};
-  auto const discs = fixed_part(alone, block, 0);
-  std::vector<double> largest(discs.size());
-  std::ranges::transform(discs, largest.begin(), &Disc::largest);
-  std::vector<Rectangle> boxes;
-  find_rectangles(discs, symmetric_scale(block.size(), largest), boxes);
-  double const all = radius_of(components_, block, sums, Diagonal::counted);
-  constexpr double rounding = 1e-12;
-  double turning = radius_of(components_, block, sums, Diagonal::left_out);
-  for (Rectangle const& box : boxes) {
-    if (box.greatest > rounding * all) return all;
-    turning = std::max(turning, box.imaginary);
-  }
-  return std::min(turning, all);
-}
-
 void Linearisation::limit_by(Known const& known, std::vector<std::size_t> const& components,
                              Tolerance const& tolerance, Region const& region,
                              StepLimit& result) const {
@@ -396,6 +369,7 @@ void Linearisation::limit_by(Known const& known, std::vector<std::size_t> const&
   std::vector<Complex> carried;
   if (speed > 0)
     for (Complex const& one : convection_symbol(convection_)) carried.push_back(speed * one);
+  double const furthest = furthest_of(carried);
   auto [discs, around] = matrices(known, components, speed);
   for (auto& one : around) one = sums_of(carried, one);
   auto const around_of = [&](std::size_t wave) -> std::span<Complex const> {
@@ -436,7 +410,8 @@ void Linearisation::limit_by(Known const& known, std::vector<std::size_t> const&
   });
   for (std::size_t wave = 0; wave < limits.size(); ++wave) {
     WaveLimit const& one = limits[wave];
-    result.fastest = std::max(result.fastest, one.fastest + furthest_of(around_of(wave)));
+    result.fastest = std::max(
+        result.fastest, one.fastest + (around.empty() ? furthest : furthest_of(around[wave])));
     result.growth = std::max(result.growth, one.growth);
     if (size == 1) result.growth_alone = std::max(result.growth_alone, one.growth);
     if (!(one.step < result.step)) continue;
@@ -454,13 +429,16 @@ void Linearisation::limit_by(Known const& known, std::vector<std::size_t> const&
   }
 }
 
-StepLimit Linearisation::limit_with(Known const& known, int degree, Tolerance tolerance) const {
+StepLimit Linearisation::limit_with(Known const& known, int degree,
+                                    Tolerance const& tolerance) const {
   auto const [acts, sums] = actions(known);
   StepLimit result = {.step = infinity, .reaction = spectral_radius(components_, sums)};
   auto const blocks = blocks_of(components_, acts);
   auto const look_at = [&](std::vector<std::size_t> const& block, StepLimit& limit) {
-    tolerance.reaction = tolerable_growth(known, block, sums);
-    limit_by(known, block, tolerance, region_of(degree), limit);
+    auto own = tolerance_of(known, block);
+    own.growth = tolerance.growth;
+    own.slow = tolerance.slow;
+    limit_by(known, block, own, region_of(degree), limit);
   };
   for (auto const& block : blocks) look_at(block, result);
   for (auto const& held : held_) {

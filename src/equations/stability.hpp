@@ -60,6 +60,7 @@ struct StepLimit {
 /// What a scheme may make grow that the equations do not, in 1/s.
 struct Tolerance {
   double reaction = 0;  ///< what turns no faster than this, but for a factor of 2, as fast as this
+  double own = 0;       ///< all as fast as this, by which real parts are what S makes of them
   double growth = 0;    ///< what is no faster than `slow`, as fast as this
   double slow = 0;
 };
@@ -116,9 +117,9 @@ class Linearisation {
   /// ranges, for several components by the numerical range of M, scaled so that it is as small as
   /// can be (Perron). With λ moved to Re λ ≤ 0, since what grows by itself may, |P(step·λ)| ≤ 1 has
   /// to hold on its border, P the scheme's polynomial: then it holds in all of the rectangle. Where
-  /// |Im λ| is at most twice the rate s at which the components of a set turn without differences, or
-  /// where these may make them grow the spectral radius of S, λ − s will do as well: what turns or
-  /// grows without differences may grow by as much. θ is taken at so many places of [−π, π] along each axis that
+  /// |Im λ| is at most twice the rate at which the components of a set turn or grow without differences,
+  /// λ less that rate will do as well, and λ less the rate at which they grow so will do everywhere: what
+  /// turns or grows without differences may grow by as much. θ is taken at so many places of [−π, π] along each axis that
   /// what lies between is 4 % further at most (0.1 % in 1D, 1 % in 2D).
   ///
   /// What is carried along from upwind adds to each λ a point of the convex hull H of 0 and
@@ -239,15 +240,13 @@ class Linearisation {
   void add_sides(Known const& known, std::vector<std::size_t> const& block, Entry const& entry,
                  std::array<double, 3> const* wave, std::span<Disc> discs,
                  std::vector<std::complex<double>>& at_edges) const;
-  /// 1/s, how fast a scheme may make components of a block grow: as S does what it does without
-  /// differences, where that may grow; where it only damps, as fast as it turns, which is no faster
-  /// than what components do to each other, or values over the grid to one. `sums`: of `Actions`.
-  double tolerable_growth(Known const& known, std::vector<std::size_t> const& block,
-                          std::vector<double> const& sums) const;
+  /// What S alone does to components of a block: how fast it turns them, no faster than what they do to
+  /// each other, or values over the grid to one, and how fast it makes them grow.
+  Tolerance tolerance_of(Known const& known, std::vector<std::size_t> const& block) const;
   /// Makes a limit what these components allow where that is less.
   void limit_by(Known const& known, std::vector<std::size_t> const& components,
                 Tolerance const& tolerance, Region const& region, StepLimit& result) const;
-  StepLimit limit_with(Known const& known, int degree, Tolerance tolerance) const;
+  StepLimit limit_with(Known const& known, int degree, Tolerance const& tolerance) const;
 
   AtSides at_sides(std::span<Range const> values, std::span<RobinSide const> sides) const;
   int place_of(Term term);

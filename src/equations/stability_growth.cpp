@@ -6,6 +6,7 @@
 
 #include "equations/blocks.hpp"
 #include "equations/eigenvalues.hpp"
+#include "equations/rectangles.hpp"
 #include "equations/stability.hpp"
 
 namespace gridstride::equations {
@@ -121,6 +122,36 @@ double Linearisation::reaction_growth(std::span<Range const> values) const {
                                     : RealMatrix(size, entries).largest_real_part_at_most());
   }
   return growth;
+}
+
+Tolerance Linearisation::tolerance_of(Known const& known,
+                                      std::vector<std::size_t> const& block) const {
+  std::size_t const size = block.size();
+  Known alone = known;
+  alone.sides = {{}, std::vector<Bound>(components_ * components_)};
+  auto const discs = fixed_part(alone, block, 0);
+  std::vector<double> sizes, others;
+  std::vector<Range> entries;
+  for (std::size_t at = 0; at < discs.size(); ++at) {
+    Disc const& one = discs[at];
+    sizes.push_back(one.largest());
+    others.push_back(at % (size + 1) == 0 ? 0 : sizes.back());
+    entries.push_back({one.real - one.real_radius, one.real + one.real_radius});
+  }
+  if (!std::ranges::all_of(sizes, [](double one) { return std::isfinite(one); })) return {};
+  bool const exact = is_exact(discs);
+  double turning = perron(size, others).radius;
+  double growth = exact ? 0 : RealMatrix(size, entries).largest_real_part_at_most();
+  std::vector<Rectangle> boxes;
+  find_rectangles(discs, symmetric_scale(size, sizes), boxes);
+  for (Rectangle const& box : boxes) {
+    turning = std::max(turning, box.turning);
+    if (exact) growth = std::max(growth, box.greatest);
+  }
+  growth = std::max(growth, 0.0);
+  return {.reaction = std::min(std::max(turning, growth), perron(size, sizes).radius),
+          // Of several the bound is more than some grow by, which is not for all of them.
+          .own = exact || size == 1 ? growth : 0};
 }
 
 /// A block with numbers for its coefficients.

@@ -164,10 +164,16 @@ double tolerant_step(Rectangle const& box, std::span<Complex const> around,
   bool const is_slow = std::max(-box.least, box.imaginary) <= tolerance.slow;
   double const rate =
       std::max(turns_slowly ? tolerance.reaction : 0, is_slow ? tolerance.growth : 0);
-  if (rate == 0) return strict;
-  Rectangle const shifted = {std::min(box.least, 0.0) - rate, std::min(box.greatest, 0.0) - rate,
-                             turns_slowly ? turning : box.imaginary};
-  return std::max(strict, stable_step(shifted, around, region, bound));
+  double step = strict;
+  auto const try_shifted = [&](Rectangle const& shifted) {
+    step = std::max(step, stable_step(shifted, around, region, bound));
+  };
+  if (rate > 0)
+    try_shifted({std::min(box.least, 0.0) - rate, std::min(box.greatest, 0.0) - rate,
+                 turns_slowly ? turning : box.imaginary});
+  if (tolerance.own > 0)
+    try_shifted({box.least - tolerance.own, box.greatest - tolerance.own, box.turning});
+  return step;
 }
 
 }  // namespace gridstride::equations

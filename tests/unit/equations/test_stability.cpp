@@ -237,6 +237,30 @@ TEST(Stability, WhatOnlyDampsLetsNothingGrow) {
   EXPECT_NEAR(telegraph(8).step, 8.0 / 100, 1e-6);  // λ = −4 ± √84·i
 }
 
+/// What grows a little without differences, or acts on others a little, lets little grow.
+TEST(Stability, WhatGrowsSlowlyLetsNothingGrowFast) {
+  Equations e;
+  Term const carried = e.times(4, e.terms.derivative(e.v, {1, 0, 0}));
+  std::vector<Term> const coupled = {e.terms.add(e.times(-50, e.u), e.times(1e-3, e.v)),
+                                     e.terms.add(carried, e.times(1e-3, e.u))};
+  EXPECT_TRUE(e.limit(coupled, 1).hopeless);
+  EXPECT_NEAR(e.limit(coupled, 3).step, std::sqrt(3) / 40, 1e-5);
+  // What decays more here than there makes nothing else grow.
+  Term const unevenly = e.terms.multiply(e.terms.coordinate(0), e.u);
+  EXPECT_TRUE(
+      e.limit({e.terms.add(unevenly, e.times(1e-3, e.v)), coupled[1]}, 1, {{-75, -25}}).hopeless);
+  // S between −60 and 0.001
+  Term const slope = e.terms.multiply(e.terms.coordinate(0), e.v);
+  EXPECT_TRUE(
+      e.limit({e.terms.number(0), e.terms.add(carried, slope)}, 1, {{-60, 0.001}}).hopeless);
+  // What grows by itself as fast as differences turn it may grow by the scheme, too.
+  double const rate = 50;
+  auto const found = e.limit({e.terms.number(0), e.terms.add(carried, e.times(rate, e.v))}, 1);
+  EXPECT_FALSE(found.hopeless);
+  EXPECT_LE(std::abs(std::complex<double>(1 + rate * found.step, 40 * found.step)),
+            std::exp(2 * rate * found.step));
+}
+
 /// Where a side holds v, u has its own rate alone.
 TEST(Stability, WhatASideHoldsIsNotThere) {
   Equations e;
