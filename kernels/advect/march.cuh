@@ -9,6 +9,7 @@
 
 #include <cuda_runtime.h>
 
+#include <climits>
 #include <stdexcept>
 
 #include "kernels/advect/rows.hpp"
@@ -92,21 +93,28 @@ struct Place {
   }
 };
 
-/// A place on an axis that goes around: offset(p) = p·step from the axis' first row.
+/// A place on an axis that goes around: offset(p) = p·step from the axis' first row. It goes on by fewer rows
+/// than an int counts.
 struct Walk {
   long long offset, step;
-  int row, rows;
+  int left, rows;  ///< before the axis begins again, and then: as far as an int counts
 
-  __device__ Walk(long long start, long long count, long long stride)
-      : step(stride), rows(static_cast<int>(count)) {
-    row = static_cast<int>((start % count + count) % count);
-    offset = row * step;
+  __device__ Walk(long long start, long long count, long long stride) : step(stride) {
+    long long const first = (start % count + count) % count;
+    offset = first * step;
+    left = counted(count - first);
+    rows = counted(count);
   }
   __device__ void advance() {
     offset += step;
-    if (++row < rows) return;
-    row = 0;
-    offset -= rows * step;
+    if (--left > 0) return;
+    offset = 0;
+    left = rows;
+  }
+
+ private:
+  __device__ static int counted(long long count) {
+    return static_cast<int>(count < INT_MAX ? count : INT_MAX);
   }
 };
 

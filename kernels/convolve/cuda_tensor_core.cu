@@ -97,8 +97,8 @@ template <class Layout>
 __device__ void stage(Work<double> const& work, long long n, long long first, int points,
                       double* segment) {
   int const signal = static_cast<int>(threadIdx.x) % Layout::signals;
-  if (n + signal >= work.inner * work.outer) n = 0;  // whose outputs nobody stores
-  double const* const in = work.in + work.signal(n + signal);
+  long long const last = work.inner * work.outer - 1;  // whose outputs nobody stores twice
+  double const* const in = work.in + work.signal(n + signal < last ? n + signal : last);
   long long const lowest = first + work.lowest;
   bool const inside = lowest >= 0 && lowest + points <= work.length;
   int const lane = static_cast<int>(threadIdx.x) % 32;

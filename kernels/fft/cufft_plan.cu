@@ -78,18 +78,20 @@ Plan::Plan(cufftType type, std::span<long long const> points, long long batch) :
 
 Plan::~Plan() { cufft().destroy(handle_); }
 
-void Plan::prepare(Stream& stream, void* area) const {
+std::unique_lock<std::mutex> Plan::prepare(Stream& stream, void* area) const {
+  std::unique_lock lock(mutex_);
   GRIDSTRIDE_CUFFT(set_stream, handle_, native(stream));
   GRIDSTRIDE_CUFFT(set_work_area, handle_, area);
+  return lock;
 }
 
 void Plan::forward(Stream& stream, void* area, float const* in, float* out) const {
-  prepare(stream, area);
+  auto const lock = prepare(stream, area);
   GRIDSTRIDE_CUFFT(exec_r2c, handle_, const_cast<float*>(in), reinterpret_cast<cufftComplex*>(out));
 }
 
 void Plan::forward(Stream& stream, void* area, double const* in, double* out) const {
-  prepare(stream, area);
+  auto const lock = prepare(stream, area);
   GRIDSTRIDE_CUFFT(exec_d2z, handle_, const_cast<double*>(in),
                    reinterpret_cast<cufftDoubleComplex*>(out));
 }
@@ -103,24 +105,24 @@ void Plan::inverse(Stream& stream, void* area, double* data) const {
 }
 
 void Plan::inverse(Stream& stream, void* area, float* in, float* out) const {
-  prepare(stream, area);
+  auto const lock = prepare(stream, area);
   GRIDSTRIDE_CUFFT(exec_c2r, handle_, reinterpret_cast<cufftComplex*>(in), out);
 }
 
 void Plan::inverse(Stream& stream, void* area, double* in, double* out) const {
-  prepare(stream, area);
+  auto const lock = prepare(stream, area);
   GRIDSTRIDE_CUFFT(exec_z2d, handle_, reinterpret_cast<cufftDoubleComplex*>(in), out);
 }
 
 void Plan::transform(Stream& stream, void* area, bool inverse, float const* in, float* out) const {
-  prepare(stream, area);
+  auto const lock = prepare(stream, area);
   GRIDSTRIDE_CUFFT(exec_c2c, handle_, reinterpret_cast<cufftComplex*>(const_cast<float*>(in)),
                    reinterpret_cast<cufftComplex*>(out), inverse ? CUFFT_INVERSE : CUFFT_FORWARD);
 }
 
 void Plan::transform(Stream& stream, void* area, bool inverse, double const* in,
                      double* out) const {
-  prepare(stream, area);
+  auto const lock = prepare(stream, area);
   GRIDSTRIDE_CUFFT(
       exec_z2z, handle_, reinterpret_cast<cufftDoubleComplex*>(const_cast<double*>(in)),
       reinterpret_cast<cufftDoubleComplex*>(out), inverse ? CUFFT_INVERSE : CUFFT_FORWARD);

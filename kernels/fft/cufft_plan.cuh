@@ -3,6 +3,7 @@
 #include <cufft.h>
 
 #include <cstddef>
+#include <mutex>
 #include <span>
 #include <type_traits>
 
@@ -23,6 +24,7 @@ constexpr cufftType inverse_transform = std::is_same_v<T, float> ? CUFFT_C2R : C
 
 /// `batch` transforms of `points` reals into points/2 + 1 complex numbers, or back and times the
 /// number of points. The distances, from one transform to the next, are in elements of their side.
+/// Threads may share a plan: its stream and its area are those of one of them at a time.
 /// Throws `Error` where there is no cuFFT, `CudaError` for what it reports.
 class Plan {
  public:
@@ -53,8 +55,9 @@ class Plan {
 
  private:
   Plan();
-  void prepare(Stream& stream, void* area) const;
+  [[nodiscard]] std::unique_lock<std::mutex> prepare(Stream& stream, void* area) const;
 
+  mutable std::mutex mutex_;
   cufftHandle handle_ = 0;
   std::size_t area_bytes_ = 0;
 };

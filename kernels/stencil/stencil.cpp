@@ -264,9 +264,13 @@ bool fits_chip([[maybe_unused]] Device const& device, [[maybe_unused]] Grid cons
   return false;
 }
 
-/// Whether `temporal` takes a grid with these sides on a device.
+/// Why `temporal` does not take a grid with these sides on a device; empty if it does.
 template <class T>
-bool fits_pass([[maybe_unused]] Device const& device, [[maybe_unused]] StepKind const& kind) {
+std::string pass_refusal([[maybe_unused]] Device const& device,
+                         [[maybe_unused]] StepKind const& kind) {
+  constexpr std::int64_t longest_axis = 1 << 30;  // but of lines: indices are 32 bits
+  if (kind.grid.dims > 1 && std::ranges::max(kind.grid.points) > longest_axis)
+    return fmt::format("takes up to {} points along an axis", longest_axis);
 #ifdef GRIDSTRIDE_WITH_CUDA
   if (kind.grid.dims == 3) {
     DiffusionArguments<T> arguments{};
@@ -275,10 +279,11 @@ bool fits_pass([[maybe_unused]] Device const& device, [[maybe_unused]] StepKind 
       for (int side = 0; side < 2; ++side)
         arguments.side[axis][side] = rule_of(kind.sides[axis][side]);
     }
-    return cuda_fits_volume(device, arguments);
+    if (!cuda_fits_volume(device, arguments))
+      return fmt::format("needs more shared memory than a block has on {}", device.name());
   }
 #endif
-  return true;
+  return {};
 }
 
 }  // namespace
@@ -300,7 +305,7 @@ std::string_view fastest(Device const& device, StepKind const& kind, int fused_s
   if (fused_steps == 0 && !kind.cut && grid.size() <= most_resident && fits_chip<T>(device, grid))
     return "resident";
   bool const several = fused_steps == 0 ? is_large : next_steps(grid.dims, fused_steps) > 1;
-  return several && fits_pass<T>(device, kind) ? "temporal" : "register_queue";
+  return several && pass_refusal<T>(device, kind).empty() ? "temporal" : "register_queue";
 }
 
 /// Why a row does not make such steps on a device; empty if it does.
@@ -316,9 +321,7 @@ std::string refusal(Device const& device, StepKind const& kind, std::string_view
                        format_points(kind.grid), device.name());
   if (variant == "temporal" && fused_steps == 1)
     return "makes several steps in a pass, and fused_steps is 1";
-  if (variant == "temporal" && !fits_pass<T>(device, kind))
-    return fmt::format("needs more shared memory than a block has on {}", device.name());
-  return {};
+  return variant == "temporal" ? pass_refusal<T>(device, kind) : std::string();
 }
 
 }  // namespace

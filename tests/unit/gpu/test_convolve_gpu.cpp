@@ -41,6 +41,7 @@ TYPED_TEST(ConvolveGpu, LongSignalsAndFilters) {
     compare({{{100000, 1, 1}, 0}, taps, taps / 3, Boundary::constant});
     compare({{{700, 131, 1}, 1}, taps, taps / 2, Boundary::mirror});
     compare({{{65, 9, 131}, 2}, taps, 0, Boundary::wrap});
+    compare({{{2, 5000, 1}, 1}, taps, taps / 2, Boundary::nearest});
   }
   for (auto const boundary : test::convolve_boundaries) {  // more taps than a kernel takes at once
     compare({{{3001, 1, 1}, 0}, 2500, 1111, boundary});

@@ -1,5 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <complex>
+#include <thread>
+#include <vector>
+
 #include "core/error.hpp"
 #include "support/fft_cases.hpp"
 #include "unit/gpu/gpu.hpp"
@@ -140,6 +144,34 @@ TYPED_TEST(FftGpu, PlanesInOneKernel) {
           << plane;
     }
   }
+}
+
+TYPED_TEST(FftGpu, ThreadsShareTheCuFftOfAShape) {
+  using T = TypeParam;
+  constexpr int threads = 8, times = 200;
+  Device const device = Device::open(Backend::cuda);
+  auto const shape = fft::dense({64, 64, 1}, {Kind::complex, Kind::complex, Kind::none});
+  auto const made = [&](int thread) {
+    Stream stream(device);
+    auto const in =
+        on_device(stream, noise<std::complex<T>>(shape.size(), static_cast<unsigned>(thread)));
+    auto out = on_device(stream, std::vector<std::complex<T>>(in.size()));
+    for (int i = 0; i < times; ++i)
+      fft::transform<T>(stream, shape, Direction::forward, in.span(), out.span(), "cufft");
+    return on_host(stream, out);
+  };
+  std::vector<std::vector<std::complex<T>>> alone, together(threads);
+  try {
+    for (int thread = 0; thread < threads; ++thread) alone.push_back(made(thread));
+  } catch (Error const& missing) {
+    GTEST_SKIP() << missing.what();
+  }
+  std::vector<std::thread> running;
+  for (int thread = 0; thread < threads; ++thread)
+    running.emplace_back(
+        [&, thread] { together[static_cast<std::size_t>(thread)] = made(thread); });
+  for (auto& one : running) one.join();
+  EXPECT_EQ(together, alone);
 }
 
 TYPED_TEST(FftGpu, CuFftAgreesWhereItTakesTheShape) {

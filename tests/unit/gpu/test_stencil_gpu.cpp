@@ -337,6 +337,10 @@ TEST(StencilRepeatGpu, ChoosesByTheGrid) {
   EXPECT_EQ(choose({"auto", 2}).row->name, "temporal");
   EXPECT_EQ(choose({"auto", 1}).row->name, "register_queue");
   EXPECT_NE(refusal({"temporal", 1}), "");
+  kind.grid.points = {3, 2'200'000'000, 1};
+  EXPECT_EQ(choose({}).row->name, "register_queue");
+  EXPECT_NE(refusal({"temporal"}).find("points along an axis"), std::string::npos);
+  kind.grid.points = {64, 64, 1};
   kind.variable = true;
   EXPECT_EQ(choose({}).row->name, "register_queue");
   for (auto const* variant : {"temporal", "resident"})
