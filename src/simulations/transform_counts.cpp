@@ -96,9 +96,9 @@ class HistogramFinder final : public Finder<T> {
  public:
   explicit HistogramFinder(Wanted<T> const& wanted)
       : options_(wanted.options),
-        moments_(wanted.moments),
+        moments_(wanted.moments.front()),
         counter_(wanted, static_cast<std::size_t>(options_.bins)) {
-    if (moments_ == nullptr) set_range(options_.range[0], options_.range[1]);
+    if (!options_.range.empty()) set_range(options_.range[0], options_.range[1]);
   }
   static std::size_t bytes(Chain const&, ReduceOptions const& options, int) {
     return Counter<T>::bytes(static_cast<std::size_t>(options.bins));
@@ -149,7 +149,7 @@ class HistogramFinder final : public Finder<T> {
   }
 
   ReduceOptions options_;
-  MomentsFinder<T> const* moments_;  ///< which give the range; null where it is given
+  MomentsFinder<T> const* moments_;  ///< which give the range where it is not given
   Counter<T> counter_;
   std::vector<T> edges_;  ///< once the range is known
   std::vector<std::int64_t> counts_;
@@ -176,7 +176,7 @@ class QuantilesFinder final : public Finder<T> {
   explicit QuantilesFinder(Wanted<T> const& wanted)
       : options_(wanted.options),
         size_(wanted.chain.link(wanted.place).grid.size()),
-        moments_(wanted.moments),
+        moments_(wanted.moments.front()),
         counter_(wanted, histogram::max_bins),
         statistics_(places_in_order(), size_, std::numeric_limits<T>::lowest(),
                     std::numeric_limits<T>::max()),

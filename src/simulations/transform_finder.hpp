@@ -102,8 +102,9 @@ struct Wanted {
   Stream const& stream;
   Chain const& chain;
   ReduceOptions const& options;
-  int place;                        ///< that it looks at
-  MomentsFinder<T> const* moments;  ///< of that array, or of the one that magnitudes are of
+  int place;  ///< that it looks at
+  /// Of that array, or of the one that magnitudes are of; then of the second factor.
+  std::vector<MomentsFinder<T> const*> moments;
 };
 
 /// A kind of reduction.

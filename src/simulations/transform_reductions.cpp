@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -77,7 +78,7 @@ class VarianceFinder final : public Finder<T> {
   explicit VarianceFinder(Wanted<T> const& wanted)
       : chain_(&wanted.chain),
         name_(wanted.options.of),
-        moments_(wanted.moments),
+        moments_(wanted.moments.front()),
         mean_(wanted.stream, MemorySpace::device, 1),
         squares_(wanted.stream, wanted.chain, wanted.place,
                  reduce::SquaresOperation<T>{mean_.data()}) {}
@@ -153,7 +154,7 @@ class NormsFinder final : public OnePass<T> {
  public:
   explicit NormsFinder(Wanted<T> const& wanted)
       : OnePass<T>(wanted.options.of, {"l1", "l2", "max_norm"}),
-        moments_(wanted.moments),
+        moments_(wanted.moments.front()),
         sum_(wanted.stream, wanted.chain, wanted.place) {}
   static std::size_t bytes(Chain const& chain, ReduceOptions const&, int place) {
     return Reduced<reduce::SumOperation<T>>::bytes(chain, place);
@@ -297,16 +298,15 @@ FinderRow<T> row_of(ReduceOptions const& options) {
   return rows[options.kind];
 }
 
-/// The array whose moments a reduction needs, or -1.
-int moments_of(Chain const& chain, ReduceOptions const& options, int looked_at) {
+/// The arrays whose moments are found for a reduction: all that it is of, which have to be finite.
+std::vector<int> moments_of(Chain const& chain, ReduceOptions const& options, int looked_at) {
   switch (options.kind) {
     case ReduceOptions::norms:
-      return chain.place_of(options.of);
-    case ReduceOptions::moments:
-    case ReduceOptions::quantiles:
-      return looked_at;
+      return {chain.place_of(options.of)};
+    case ReduceOptions::dot:
+      return {looked_at, chain.place_of(options.factors[1])};
     default:
-      return options.kind == ReduceOptions::histogram && options.range.empty() ? looked_at : -1;
+      return {looked_at};
   }
 }
 
@@ -314,10 +314,10 @@ int moments_of(Chain const& chain, ReduceOptions const& options, int looked_at) 
 std::vector<int> moments_of(Chain const& chain, Sought const& sought) {
   std::vector<int> places = sought.finite;
   for (std::size_t r = 0; r < sought.looked_at.size(); ++r)
-    places.push_back(moments_of(chain, (*sought.reductions)[r], sought.looked_at[r]));
+    std::ranges::copy(moments_of(chain, (*sought.reductions)[r], sought.looked_at[r]),
+                      std::back_inserter(places));
   std::ranges::sort(places);
   places.erase(std::unique(places.begin(), places.end()), places.end());
-  std::erase(places, -1);
   return places;
 }
 
@@ -339,9 +339,11 @@ Finders<T> make_finders(Stream const& stream, Chain const& chain, Sought const& 
   }
   for (std::size_t r = 0; r < sought.looked_at.size(); ++r) {
     auto const& options = (*sought.reductions)[r];
-    int const needed = moments_of(chain, options, sought.looked_at[r]);
-    finders.all.push_back(row_of<T>(options).make(
-        {stream, chain, options, sought.looked_at[r], moments_at(finders, needed)}));
+    std::vector<MomentsFinder<T> const*> moments;
+    for (int const place : moments_of(chain, options, sought.looked_at[r]))
+      moments.push_back(moments_at(finders, place));
+    finders.all.push_back(
+        row_of<T>(options).make({stream, chain, options, sought.looked_at[r], moments}));
   }
   return finders;
 }

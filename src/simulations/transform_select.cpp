@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <type_traits>
 #include <utility>
 
@@ -40,6 +41,7 @@ class SelectFinder final : public Finder<T> {
 
  private:
   void append(std::size_t count, Stream& stream);
+  void share();
   void require_room(std::size_t rows) const;
 
   Chain const* chain_;
@@ -78,24 +80,34 @@ void SelectFinder<T>::require_room(std::size_t rows) const {
                     picked_.name, rows, format_bytes(host_bytes_)));
 }
 
-/// Those of several ranks follow each other, on all of them.
 template <class T>
 void SelectFinder<T>::end_pass(Stream&) {
   done_ = true;
-  if (!chain_->shares().several()) return;
+  if (chain_->shares().several()) share();
+  auto const bad = std::ranges::find_if_not(found_, [](T value) { return std::isfinite(value); });
+  if (bad == found_.end()) return;
+  auto const& link = chain_->link(picked_.of);
+  auto const index = found_indices_[static_cast<std::size_t>(bad - found_.begin())];
+  throw NumericalError(fmt::format("{} is infinite or not a number at {}, which is selected for {}",
+                                   link.name, format_place(link.grid, index), picked_.name));
+}
+
+/// Those of several ranks follow each other, on all of them.
+template <class T>
+void SelectFinder<T>::share() {
   RankCuts cuts = {0};
   for (auto const rows : of_all_ranks(ranks(), std::ssize(found_)))
     cuts.push_back(cuts.back() + rows);
   auto const all = static_cast<std::size_t>(cuts.back());
   fail_together(ranks(), [&] { require_room(all); });
-  auto const share = [&](auto& column) {
+  auto const share_column = [&](auto& column) {
     std::remove_reference_t<decltype(column)> shared(all);
     std::ranges::copy(column, shared.begin() + cuts[static_cast<std::size_t>(ranks().rank())]);
     share_parts(ranks(), std::span(shared), cuts);
     column = std::move(shared);
   };
-  share(found_indices_);
-  share(found_);
+  share_column(found_indices_);
+  share_column(found_);
 }
 
 template <class T>

@@ -179,6 +179,38 @@ TEST(Transform, InfiniteValuesAreTold) {
       << problem_of(yaml);
 }
 
+/// So does one that a reduction could count as if it were not there.
+TEST(Transform, NothingReducesValuesThatAreNotFinite) {
+  for (std::string const formula : {"log(x)", "1/x", "sqrt(x - 0.5)"})
+    for (std::string const reduction :
+         {"moments: a", "norms: a", "where_max: a", "where_min: a", "dot: [b, a]", "dot: [a, b]",
+          "integral: {of: a}", "histogram: {of: a, bins: 3}",
+          "histogram: {of: a, bins: 3, range: [0, 9]}", "quantiles: {of: a, at: [0.5]}"}) {
+      auto const problem =
+          problem_of(fmt::format("simulation: transform\ngrid: {{points: 6}}\ninput: {{b: 0}}\n"
+                                 "steps: [{{formula: {{a: \"{}\"}}}}]\nreduce: [{{{}}}]\n"
+                                 "output: {{fields: [b]}}\nlimits: {{chunk: 8 B}}\n",
+                                 formula, reduction));
+      EXPECT_EQ(problem, "a is infinite or not a number at x = 0") << formula << " " << reduction;
+    }
+}
+
+/// Of the values of an array that are not finite, those that are picked out.
+TEST(Transform, SelectedValuesAreFinite) {
+  auto const with = [](std::string const& where) {
+    return fmt::format(
+        "simulation: transform\ngrid: {{points: 6}}\ninput: {{b: x}}\n"
+        "steps: [{{formula: {{a: sqrt(b - 1.5)}}}}, {{select: {{p: {{of: a, where: \"{}\"}}}}}}]\n"
+        "output: {{fields: [p]}}\nlimits: {{chunk: 8 B}}\n",
+        where);
+  };
+  EXPECT_EQ(problem_of(with("b > 0.5")),
+            "a is infinite or not a number at x = 1, which is selected for p");
+  auto const result = transform(with("a == a"), cpu);
+  EXPECT_EQ(std::get<std::vector<std::int64_t>>(result.tables.at(0).columns.at(0).numbers),
+            (std::vector<std::int64_t>{2, 3, 4, 5}));
+}
+
 /// A table of the values where a formula holds, with their places.
 TEST(Transform, SelectsValuesAndPlaces) {
   auto const result = transform(
