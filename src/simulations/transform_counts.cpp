@@ -232,7 +232,8 @@ class QuantilesFinder final : public Finder<T> {
     for (std::size_t i = 0; i < values_.size(); ++i) {
       auto const below = static_cast<double>(found[2 * i]);
       auto const above = static_cast<double>(found[2 * i + 1]);
-      values_[i] = below + Between::of(options_.at[i], size_).share * (above - below);
+      double const share = Between::of(options_.at[i], size_).share, gap = above - below;
+      values_[i] = std::isfinite(gap) ? below + share * gap : (1 - share) * below + share * above;
     }
   }
 

@@ -211,6 +211,17 @@ TEST(Transform, SelectedValuesAreFinite) {
             (std::vector<std::int64_t>{2, 3, 4, 5}));
 }
 
+TEST(Transform, QuantilesLieBetweenValuesHoweverFarApart) {
+  auto const result = transform(
+      "simulation: transform\ngrid: {points: 2}\ninput: {a: \"1.5e308*(2*x - 1)\"}\n"
+      "reduce: [{quantiles: {of: a, at: [0, 0.25, 0.5, 1]}}]\n",
+      cpu);
+  EXPECT_EQ(result.numbers.at("a.q0"), -1.5e308);
+  EXPECT_DOUBLE_EQ(result.numbers.at("a.q0.25"), -0.75e308);
+  EXPECT_EQ(result.numbers.at("a.q0.5"), 0);
+  EXPECT_EQ(result.numbers.at("a.q1"), 1.5e308);
+}
+
 /// A table of the values where a formula holds, with their places.
 TEST(Transform, SelectsValuesAndPlaces) {
   auto const result = transform(
