@@ -62,6 +62,14 @@ constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
   throw NumericalError(fmt::format("{} is infinite or not a number", what));
 }
 
+/// The largest magnitude.
+template <class T>
+double largest_of(MomentsFinder<T> const& moments) {
+  auto const& found = moments.found();
+  return std::max(std::abs(static_cast<double>(found.minimum)),
+                  std::abs(static_cast<double>(found.maximum)));
+}
+
 /// Refuses values whose squares lose their digits in float64, of which this is the largest.
 void check_squares(double largest, std::string_view reduction) {
   if (largest == 0 || (largest > 1e-140 && largest < 1e140)) return;
@@ -69,6 +77,15 @@ void check_squares(double largest, std::string_view reduction) {
       "squares of values up to {} are beyond what float64 can hold (for {}: other units "
       "may help)",
       largest, reduction));
+}
+
+/// The same of two arrays whose products are too small; those that are too large end as infinite.
+void check_products(double first, double second) {
+  if (first == 0 || second == 0 || first > 1e-280 / second) return;
+  throw NumericalError(
+      fmt::format("products of values up to {} and {} are beyond what float64 can hold (for dot: "
+                  "other units may help)",
+                  first, second));
 }
 
 /// Least and greatest value, sum and mean, then the variance about the mean.
@@ -103,7 +120,7 @@ class VarianceFinder final : public Finder<T> {
     auto const& found = moments_->found();
     values_ = {static_cast<double>(found.minimum), static_cast<double>(found.maximum), found.sum,
                found.sum / size, unknown};
-    check_squares(std::max(std::abs(values_[0]), std::abs(values_[1])), "moments");
+    check_squares(largest_of(*moments_), "moments");
     copy_async(mean_.span(), std::span<double const>(&values_[3], 1), stream);
     stream.synchronize();
   }
@@ -165,11 +182,9 @@ class NormsFinder final : public OnePass<T> {
  private:
   std::vector<int> looked_at() const override { return {sum_.place()}; }
   std::vector<double> find(Stream& stream) override {
-    auto const& found = moments_->found();
-    double const largest = std::max(std::abs(static_cast<double>(found.minimum)),
-                                    std::abs(static_cast<double>(found.maximum)));
+    double const largest = largest_of(*moments_);
     check_squares(largest, "norms");
-    return {sum_.finish(stream), std::sqrt(found.sum_of_squares), largest};
+    return {sum_.finish(stream), std::sqrt(moments_->found().sum_of_squares), largest};
   }
 
   MomentsFinder<T> const* moments_;
@@ -218,6 +233,7 @@ class DotFinder final : public OnePass<T> {
  public:
   explicit DotFinder(Wanted<T> const& wanted)
       : OnePass<T>(wanted.options.factors[0], {"dot." + wanted.options.factors[1]}),
+        moments_(wanted.moments),
         second_(wanted.chain.place_of(wanted.options.factors[1])),
         products_(wanted.stream, wanted.chain, wanted.place) {}
   static std::size_t bytes(Chain const& chain, ReduceOptions const&, int place) {
@@ -230,8 +246,12 @@ class DotFinder final : public OnePass<T> {
 
  private:
   std::vector<int> looked_at() const override { return {products_.place(), second_}; }
-  std::vector<double> find(Stream& stream) override { return {products_.finish(stream)}; }
+  std::vector<double> find(Stream& stream) override {
+    check_products(largest_of(*moments_[0]), largest_of(*moments_[1]));
+    return {products_.finish(stream)};
+  }
 
+  std::vector<MomentsFinder<T> const*> moments_;
   int second_;
   Reduced<reduce::DotOperation<T>> products_;
 };

@@ -222,6 +222,22 @@ TEST(Transform, QuantilesLieBetweenValuesHoweverFarApart) {
   EXPECT_EQ(result.numbers.at("a.q1"), 1.5e308);
 }
 
+/// Products that are 0 only because float64 has no place for them, and those that are.
+TEST(Transform, ProductsThatLoseTheirDigitsAreRefused) {
+  auto const with = [](std::string const& a, std::string const& b) {
+    return fmt::format(
+        "simulation: transform\ngrid: {{points: 2}}\ninput: {{a: \"{}\", b: \"{}\"}}\n"
+        "reduce: [{{dot: [a, b]}}]\n",
+        a, b);
+  };
+  for (std::string const size : {"1e-200", "1e-160"})
+    EXPECT_NE(
+        problem_of(with("(4 - x)*" + size, "(4 - x)*" + size)).find("products of values up to 4e-"),
+        std::string::npos);
+  EXPECT_EQ(transform(with("(4 - x)*1e-200", "(3 - 7*x)*1e200"), cpu).numbers.at("a.dot.b"), 0);
+  EXPECT_EQ(transform(with("(4 - x)*1e-200", "0"), cpu).numbers.at("a.dot.b"), 0);
+}
+
 /// A table of the values where a formula holds, with their places.
 TEST(Transform, SelectsValuesAndPlaces) {
   auto const result = transform(
