@@ -294,9 +294,26 @@ class Solver {
     }
   }
 
+  /// Where no product with A sees it, as where a column has no elements, x may have grown beyond all
+  /// numbers: 0 does as well there.
+  void leave_out_infinite(Column const& column) {
+    std::size_t const n = problem_.size() / columns_.size();
+    auto const x = problem_.x.subspan(static_cast<std::size_t>(&column - columns_.data()) * n, n);
+    std::vector<T> values(n);
+    copy_async(std::span(values), std::span<T const>(x), stream_);
+    stream_.synchronize();
+    auto const is_infinite = [](T value) { return !std::isfinite(value); };
+    if (std::ranges::none_of(values, is_infinite)) return;
+    std::ranges::replace_if(values, is_infinite, T{0});
+    copy_async(x, std::span<T const>(values), stream_);
+    stream_.synchronize();
+  }
+
   void finish(Column& column, Outcome outcome) {
     column.is_open = false;
     column.result.outcome = outcome;
+    if (may_diverge_ && outcome != Outcome::converged && outcome != Outcome::not_finite)
+      leave_out_infinite(column);
     if (method_->is_lanczos())
       column.result.condition = ritz_condition(column.alphas, column.betas);
   }

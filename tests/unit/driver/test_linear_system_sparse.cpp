@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "core/error.hpp"
 #include "simulations/linear_system_iterations.hpp"
 #include "support/linear_system_sparse_cases.hpp"
@@ -168,6 +170,19 @@ TEST(LinearSystemSparse, WhatGoesOffEndsWithAHistoryAndAdvice) {
   EXPECT_NE(told.find("(method: gmres does not); method: auto factorizes"), std::string::npos)
       << told;
   EXPECT_GT(done.simulation->tables()[0].rows(), 1);
+}
+
+/// The third column has no elements, so that x grows there beyond all numbers and no residual tells.
+TEST(LinearSystemSparse, WhatGoesOffWhereNoEquationSeesItLeavesAnX) {
+  MatrixFile const singular(3, [](int i, int j) {
+    if (j == 1) return i == 1 ? 2 : 1;
+    return i == 2 && j == 2 ? 1 : 0;
+  });
+  OneShot const done(sparse_yaml(singular.yaml(), "\"i + 1\"", "method: bicgstab"), cpu);
+  std::string const told = done.simulation->shortfall();
+  EXPECT_EQ(told.rfind("bicgstab did not converge: bicgstab has broken down: ", 0), 0u) << told;
+  auto const* const x = static_cast<double const*>(done.simulation->fields()[0].data);
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(std::isfinite(x[i])) << i;
 }
 
 TEST(LinearSystemSparse, AdviceNamesWhatWouldDo) {
