@@ -263,20 +263,27 @@ void LinearSystem<T>::require_digits(config::RunConfig const& run, Inputs const&
       refuse(linear_system::location_of_right(run, inputs, static_cast<std::int64_t>(j)), of_b[j]);
 }
 
-/// The same of x: where b is not 0, neither is x.
+/// The same of x: where b is not 0, neither is x, and it is finite.
 template <class T>
 void LinearSystem<T>::require_held() {
+  auto const refuse = [](std::string const& what) {
+    throw NumericalError(
+        fmt::format("linear_system: x has no place in {}: {} ({}another unit of the matrix or the "
+                    "right-hand side)",
+                    name_of(precision_of<T>()), what,
+                    std::is_same_v<T, float> ? "precision: float64, or " : ""));
+  };
   auto const columns = static_cast<std::size_t>(extents_.columns);
+  auto const x = on_host(stream_, x_);
+  auto const bad = std::ranges::find_if_not(x, [](T value) { return std::isfinite(value); });
+  if (bad != x.end())
+    refuse(fmt::format("row {}, counted from 0, is infinite or not a number",
+                       static_cast<std::size_t>(bad - x.begin()) / columns));
   auto const of_b = largest_of_columns(on_host(stream_, b_), columns);
-  auto const of_x = largest_of_columns(on_host(stream_, x_), columns);
+  auto const of_x = largest_of_columns(x, columns);
   for (std::size_t j = 0; j < columns; ++j)
     if (of_b[j] > 0 && of_x[j] < least<T>)
-      throw NumericalError(
-          fmt::format("linear_system: x has no place in {}: its largest element is {:.3g} "
-                      "({}another unit of the "
-                      "matrix or the right-hand side)",
-                      name_of(precision_of<T>()), of_x[j],
-                      std::is_same_v<T, float> ? "precision: float64, or " : ""));
+      refuse(fmt::format("its largest element is {:.3g}", of_x[j]));
 }
 
 /// Throws `ConfigError` where the config asks for Cholesky's method and A is not symmetric.

@@ -62,9 +62,10 @@ TEST(LinearSystem, AutoTakesWhatFits) {
       std::vector<std::string>{"method: cholesky gave way to lu (pivot 2 of 3 is not positive)"});
 }
 
-std::string message_of(std::string const& matrix, std::string const& method) {
+std::string message_of(std::string const& matrix, std::string const& method,
+                       std::string const& rhs = "1") {
   try {
-    solve_system(system_yaml(matrix, 20, "1", 1, method, "float64"), cpu);
+    solve_system(system_yaml(matrix, 20, rhs, 1, method, "float64"), cpu);
   } catch (NumericalError const& error) {
     return error.what();
   }
@@ -100,6 +101,14 @@ TEST(LinearSystem, WhatFloat32DoesNotHoldIsRefused) {
       "linear_system: x has no place in float32: its largest element is 0 (precision: float64, "
       "or another unit of the matrix or the right-hand side)");
   EXPECT_EQ(refused("1e-30*(i==j)", "1e-30"), "");
+}
+
+TEST(LinearSystem, WhatOverflowsIsRefused) {
+  for (std::string const method : {"lu", "cholesky", "lu_mixed", "auto"})
+    EXPECT_EQ(message_of("1e-290*(2*(i==j) + 1)*1e-10", method, "1e30*(i==7)"),
+              "linear_system: x has no place in float64: row 0, counted from 0, is infinite or not "
+              "a number (another unit of the matrix or the right-hand side)")
+        << method;
 }
 
 TEST(LinearSystem, CholeskyNeedsASymmetricMatrix) {
