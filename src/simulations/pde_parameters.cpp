@@ -455,7 +455,7 @@ std::vector<config::FieldInfo> Parameters::names_of(config::RunOptions const&) c
     config::FieldInfo& info = names.emplace_back();
     info.name = name;
     info.any_name = !system;
-    info.sides = {SideKind::periodic, SideKind::dirichlet, SideKind::neumann};
+    info.sides = {SideKind::periodic, SideKind::dirichlet, SideKind::neumann, SideKind::wall};
   }
   for (std::string const& name : sided_) {
     config::FieldInfo& info = names.emplace_back();

@@ -210,6 +210,20 @@ TEST(PdeModes, DifferencesBetweenSides) {
   }
 }
 
+/// The field that a constraint holds is even at a wall, as all scalars are.
+TEST(PdeModes, WallsAreSidesOfHeldFields) {
+  auto const with = [](std::string const& sides) {
+    return run_pde("simulation: pde\ngrid: {points: [9, 8]}\nboundary: " + sides +
+                   "\nequations:\n  u: 0.1*laplace(u) - advect([d_dy(psi), -d_dx(psi)], u)\n"
+                   "  0: laplace(psi) - psi + u\ninitial: {u: cos(pi*x)*sin(2*pi*y)}\n"
+                   "time: {scheme: ark3, end: 0.1, step: 0.01}\n");
+  };
+  auto const even = with("{x: {neumann: 0}, y: periodic}");
+  EXPECT_EQ(with("{x: wall, y: periodic}").fields, even.fields);
+  EXPECT_EQ(with("{psi: {x: wall, y: periodic}, u: {x: {neumann: 0}, y: periodic}}").fields,
+            even.fields);
+}
+
 /// What is linear has no products whose frequencies could be taken for others, also beside a source,
 /// which is made at the points: all waves of the first values stay, those of two points too.
 TEST(PdeModes, SourcesCutNoFrequencies) {
