@@ -168,12 +168,11 @@ std::string side_value_problem(Terms const& terms, Term value) {
   return {};
 }
 
-std::string give_flux(System& system, std::size_t component, int axis,
+std::string give_flux(System& system, std::size_t component, std::string const& name, int axis,
                       std::array<Term, 2> const& outward, std::span<std::size_t const> but,
                       std::span<Term* const> elsewhere) {
   Terms& terms = system.terms;
   std::string_view const along = axis_names[static_cast<std::size_t>(axis)];
-  std::string const name = component_name(system, static_cast<int>(component));
   auto const shares = shares_of(terms, system.rates[component], axis);
   if (shares.has_number || (shares.in_product && shares.fluxes.empty()))
     return fmt::format(

@@ -21,9 +21,9 @@ std::string side_value_problem(Terms const& terms, Term value);
 
 /// Gives what flows out through sides of an axis to the one term ±div(F) of a component's rate:
 /// `outward` is F along the outward normal, −1 where nothing is given. It is known wherever the same
-/// flux stands, in `elsewhere`, too, but not in rates of components in `but`. Empty, or why the rate
-/// has no such term; then nothing is changed.
-std::string give_flux(System& system, std::size_t component, int axis,
+/// flux stands, in `elsewhere`, too, but not in rates of components in `but`. Empty, or why the
+/// equation of `name`, whose rate it is, has no such term; then nothing is changed.
+std::string give_flux(System& system, std::size_t component, std::string const& name, int axis,
                       std::array<Term, 2> const& outward, std::span<std::size_t const> but,
                       std::span<Term* const> elsewhere = {});
 

@@ -44,7 +44,8 @@ class Parameters::SideReader {
  private:
   /// What flows through the sides of an axis.
   struct Outward {
-    std::size_t component;
+    std::size_t component;  ///< whose rate it changes
+    int field;              ///< the component that has these sides
     int axis;
     std::array<Term, 2> values = {-1, -1};
     std::string path = {};
@@ -61,6 +62,7 @@ class Parameters::SideReader {
     for (int axis = 0; axis < system_.dims; ++axis)
       for (std::size_t c = 0; c < static_cast<std::size_t>(unknown.components); ++c) {
         Outward outward = {.component = static_cast<std::size_t>(rate_of(unknown)) + c,
+                           .field = unknown.first + static_cast<int>(c),
                            .axis = axis};
         for (int end = 0; end < 2; ++end) {
           auto& condition =
@@ -168,8 +170,9 @@ class Parameters::SideReader {
       for (auto& value : event.values) elsewhere.push_back(&value.second);
     if (parameters_.sections.stop.condition >= 0)
       elsewhere.push_back(&parameters_.sections.stop.condition);
-    std::string const problem = gridstride::equations::give_flux(system_, one.component, one.axis,
-                                                                 one.values, others, elsewhere);
+    std::string const name = gridstride::equations::component_name(system_, one.field);
+    std::string const problem = gridstride::equations::give_flux(
+        system_, one.component, name, one.axis, one.values, others, elsewhere);
     if (!problem.empty()) refuse(one.path, problem);
   }
 

@@ -193,12 +193,12 @@ TEST(PdeFluxes, VariantsHaveTheSameBits) {
 }
 
 std::string problems_of(std::string const& equations, std::string const& boundary,
-                        std::string const& more = "") {
+                        std::string const& more = "", std::string const& initial = "{u: 0, v: 0}") {
   std::string all;
   try {
-    auto const config = test::config_of(
-        "simulation: pde\ngrid: {points: [9, 9]}\nequations: {" + equations +
-        "}\ninitial: {u: 0, v: 0}\ntime: {end: 1}\nboundary: " + boundary + "\n" + more);
+    auto const config = test::config_of("simulation: pde\ngrid: {points: [9, 9]}\nequations: {" +
+                                        equations + "}\ninitial: " + initial +
+                                        "\ntime: {end: 1}\nboundary: " + boundary + "\n" + more);
     for (Problem const& one : entry_of(config).problems(config, {}))
       all += one.path + ": " + one.message;
   } catch (ConfigError const& error) {
@@ -236,6 +236,11 @@ TEST(PdeFluxes, WhatHasNoneIsRefused) {
   EXPECT_EQ(problems_of("u: div(grad(u)), v: -u", "{x: {flux: 0}, y: wall}"),
             "boundary.x.flux: no term 'div(F)' of the equation of v has a flux along x (what flows "
             "through a side is F)");
+  // The equation of a field of order 2 is called by the field.
+  EXPECT_EQ(problems_of("u: laplace(u)", "{x: {flux: \"-u_t\"}, y: wall}",
+                        "fields: {u: {order: 2}}", "{u: 0, u_t: 0}"),
+            "boundary.x.flux: no term 'div(F)' of the equation of u has a flux along x (what flows "
+            "through a side is F; did you mean 'div(D*grad(u))' in place of 'D*laplace(u)'?)");
   EXPECT_EQ(problems_of("u: \"-div([u, v])\", v: \"-div([v, u])\"", "{x: {flux: 0}, y: wall}",
                         "space: {convection: upwind}"),
             "space.convection: a side has a 'flux', which central differences take alone (did you "
