@@ -19,8 +19,7 @@ void Parameters::fields(Visitor& visitor, RunOptions const& run) {
   declare_signal(visitor, run);
   FilterSetting const setting{run.grid_options.points, run.precision, run.file.parent_path()};
   declare_modes(visitor, setting, modes);
-  visitor.visit({.name = "value", .documentation = "What is beyond the ends under `constant`."},
-                value);
+  declare_value(visitor, setting, value);
   declare_filters(
       visitor,
       {.name = "filters",

@@ -290,6 +290,12 @@ void declare_modes(Visitor& visitor, FilterSetting const& setting,
   }
 }
 
+void declare_value(Visitor& visitor, FilterSetting const& setting, double& value) {
+  visitor.visit({.name = "value", .documentation = "What is beyond the ends under `constant`."},
+                value);
+  if (!is_finite(value, setting.precision)) visitor.fault("value", std::string(not_finite));
+}
+
 void declare_filters(Visitor& visitor, config::Spec const& spec, FilterSetting const& setting,
                      std::vector<FilterOptions>& filters) {
   visitor.items<FilterOptions>(spec, filters, [&](config::Spec const& item, FilterOptions& filter) {

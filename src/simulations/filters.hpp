@@ -53,6 +53,9 @@ void declare_filters(config::Visitor& visitor, config::Spec const& spec,
 void declare_modes(config::Visitor& visitor, FilterSetting const& setting,
                    std::array<convolve::Boundary, 3>& modes);
 
+/// Declares `value`, which the mode `constant` has beyond the ends.
+void declare_value(config::Visitor& visitor, FilterSetting const& setting, double& value);
+
 /// One filter along one axis.
 struct Pass {
   FilterOptions const* options;

@@ -116,8 +116,7 @@ void declare_filters(Visitor& visitor, convolution::FilterSetting const& setting
             setting, filters);
       });
   convolution::declare_modes(visitor, setting, step.modes);
-  visitor.visit({.name = "value", .documentation = "What is beyond the ends under `constant`."},
-                step.value);
+  convolution::declare_value(visitor, setting, step.value);
 }
 
 /// Names of arrays that are new, each with a mapping of keys that `body` declares.
