@@ -89,7 +89,8 @@ class Chain:
         if not self.fits(found) or numpy.abs(taps).sum() * numpy.abs(data).max() >= MOST_SUM:
             return
         options = {"values": taps.tolist(), "axis": self.axis(data.ndim, axis)}
-        self.steps.append({"filter": {name: [{"taps": options}]}, "mode": mode, "value": value})
+        self.steps.append({"filter": {name: [{"taps": options}]}, "mode": mode,
+                           **({"value": value} if mode == "constant" else {})})
         self.arrays[name] = found
 
     def difference(self):

@@ -18,8 +18,7 @@ using config::Visitor;
 void Parameters::fields(Visitor& visitor, RunOptions const& run) {
   declare_signal(visitor, run);
   FilterSetting const setting{run.grid_options.points, run.precision, run.file.parent_path()};
-  declare_modes(visitor, setting, modes);
-  declare_value(visitor, setting, value);
+  declare_modes(visitor, setting, modes, value);
   declare_filters(
       visitor,
       {.name = "filters",

@@ -259,7 +259,7 @@ void declare_filter(Visitor& visitor, config::Spec const& spec, FilterSetting co
 
 /// One word for all axes, or one for each.
 void declare_modes(Visitor& visitor, FilterSetting const& setting,
-                   std::array<convolve::Boundary, 3>& modes) {
+                   std::array<convolve::Boundary, 3>& modes, double& value) {
   constexpr int separate = static_cast<int>(std::size(mode_choices));
   std::vector<Form> forms;
   for (Choice const& mode : mode_choices)
@@ -288,12 +288,11 @@ void declare_modes(Visitor& visitor, FilterSetting const& setting,
     auto const found = std::ranges::find(mode_choices, each[a], &Choice::name);
     modes[a] = static_cast<convolve::Boundary>(chosen == separate ? found - mode_choices : chosen);
   }
-}
-
-void declare_value(Visitor& visitor, FilterSetting const& setting, double& value) {
   visitor.visit({.name = "value", .documentation = "What is beyond the ends under `constant`."},
                 value);
   if (!is_finite(value, setting.precision)) visitor.fault("value", std::string(not_finite));
+  if (value != 0 && std::ranges::count(modes, convolve::Boundary::constant) == 0)
+    visitor.fault("value", "is for the mode 'constant' (`mode: constant` has the signal go on so)");
 }
 
 void declare_filters(Visitor& visitor, config::Spec const& spec, FilterSetting const& setting,

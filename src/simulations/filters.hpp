@@ -49,12 +49,10 @@ struct FilterSetting {
 void declare_filters(config::Visitor& visitor, config::Spec const& spec,
                      FilterSetting const& setting, std::vector<FilterOptions>& filters);
 
-/// Declares `mode`: how signals go on beyond their ends, along each axis.
+/// Declares `mode`, how signals go on beyond their ends, along each axis, and `value`, what is there
+/// under `constant`.
 void declare_modes(config::Visitor& visitor, FilterSetting const& setting,
-                   std::array<convolve::Boundary, 3>& modes);
-
-/// Declares `value`, which the mode `constant` has beyond the ends.
-void declare_value(config::Visitor& visitor, FilterSetting const& setting, double& value);
+                   std::array<convolve::Boundary, 3>& modes, double& value);
 
 /// One filter along one axis.
 struct Pass {

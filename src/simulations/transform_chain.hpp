@@ -172,6 +172,11 @@ struct Window {
 };
 Window window_of(ByFilter const& filter, Rows const& result, std::int64_t length);
 
+scan::Running running_of(ScanOptions const& options);
+
+/// How many points a run's data have along x, y and z.
+std::vector<std::int64_t> points_of(Parameters const& parameters, Inputs const& inputs);
+
 /// The points of a run's data.
 Grid grid_of(config::RunConfig const& run, Inputs const& inputs);
 

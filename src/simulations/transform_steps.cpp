@@ -115,8 +115,7 @@ void declare_filters(Visitor& visitor, convolution::FilterSetting const& setting
              .documentation = "What is done to it, one after the other, as in `convolution`."},
             setting, filters);
       });
-  convolution::declare_modes(visitor, setting, step.modes);
-  convolution::declare_value(visitor, setting, step.value);
+  convolution::declare_modes(visitor, setting, step.modes, step.value);
 }
 
 /// Names of arrays that are new, each with a mapping of keys that `body` declares.

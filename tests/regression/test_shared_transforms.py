@@ -127,7 +127,8 @@ class OnHost(Shares):
     def test_planes_and_packed_files(self):
         plane = {"a": {"file": "data.h5", "dataset": "/plane"}, "b": "1 + x*y"}
         for axis in ("x", "y"):
-            self.assert_as_one((3,), input=plane, axis=axis, limits={"chunk": "3 kB"})
+            self.assert_as_one((3,), input=plane, axis=axis, grid={"spacing": [0.01, 0.01]},
+                               limits={"chunk": "3 kB"})
         self.assert_as_one((2,), input={"a": {"file": "data.h5", "dataset": "/packed"}, "b": 2},
                            precision="float64")
 

@@ -97,7 +97,7 @@ inline std::string every_step(std::string const& points, std::string const& mode
       "steps:\n"
       "- formula: {{c: \"a*b - 0.5\", d: \"abs(c) + x\"}}\n"
       "- filter: {{c: [{{gaussian: {{sigma: 1.2, axis: {}}}}}, {{box: {{size: 3, axis: x}}}}]}}\n"
-      "  mode: {}\n  value: 0.75\n"
+      "  mode: {}\n"
       "- difference: {{g: {{of: c, axis: {}, order: 2}}, f: {{of: a, axis: x}}}}\n"
       "- formula: {{h: \"g^2 + x\"}}\n"
       "- scan: {{s: {{of: c}}, m: {{of: a, operation: maximum}}{}}}\n"
@@ -115,8 +115,8 @@ inline std::string every_step(std::string const& points, std::string const& mode
       line                                    ? "0.01"
       : points.find(',') == points.rfind(',') ? "[0.1, 0.2]"
                                               : "[0.1, 0.2, 0.3]",
-      line ? "x" : "y", mode, line ? "x" : "y", line ? ", i: {of: d, operation: integral}" : "",
-      line ? "x" : "y", line ? "x" : "y", more);
+      line ? "x" : "y", mode == "constant" ? "constant\n  value: 0.75" : mode, line ? "x" : "y",
+      line ? ", i: {of: d, operation: integral}" : "", line ? "x" : "y", line ? "x" : "y", more);
 }
 
 inline void expect_same_bits(Transformed const& a, Transformed const& b) {

@@ -149,6 +149,16 @@ TEST_F(TransformFiles, ThatDoNotFitAreRefused) {
          "nothing is left of 'g'");
   expect(with("4, 6", "steps: [{scan: {s: {of: a, operation: integral}}}]\n"), "one axis");
   expect(with("4, 6", "steps: [{formula: {c: a*z}}]\n"), "depends on 'z'");
+  expect(with("24", "steps: [{select: {p: {of: a, where: y > 0}}}]\n"),
+         "steps.0.select.p.where: depends on 'y', but the data have 1 axis");
+  expect(with("24", "verify: {exact: {a: 1 + z}}\n"), "depends on 'z', but the data have 1 axis");
+  expect(with("4, 6", "steps: [{filter: {a: {box: {size: 3, axis: x}}}, mode: {z: wrap}}]\n"),
+         "steps.0.mode.z: there is no axis z (the data have 2)");
+  expect(with("4, 6", "grid: {spacing: 0.5}\n"),
+         "grid.spacing: 2 values expected, here is 1 (the data have 2 axes)");
+  expect(with("24", "grid: {spacing: [2, 3], lower: [2, 3, 4]}\n"),
+         "grid.lower: 1 value expected, here are 3 (the data have 1 axis)");
+  expect(with("24", "grid: {spacing: [2, 3]}\n"), "grid.spacing: 1 value expected, here are 2");
   expect(with("4, 6", "steps: [{spectrum: {p: {of: a, segment: 2}}}]\n"),
          "steps.0.spectrum.p: spectra are of data along one axis (the data have 2)");
   expect(with("24", "steps: [{difference: {d: {of: a}}}, {spectrum: {p: {of: d, segment: 24}}}]\n"),
@@ -158,6 +168,19 @@ TEST_F(TransformFiles, ThatDoNotFitAreRefused) {
   EXPECT_EQ(
       problem_of(with("24", "steps: [{scan: {s: {of: a}}}, {filter: {s: {box: {size: 3}}}}]\n")),
       "");
+}
+
+/// Also where no file has to be looked into.
+TEST(Transform, RefusesAxesThatTheDataDoNotHave) {
+  auto const with = [](std::string const& points, std::string const& formula) {
+    return problem_of("simulation: transform\ngrid: {points: " + points + "}\ninput: {a: \"" +
+                      formula + "\"}\n");
+  };
+  EXPECT_NE(with("4", "x + y + 1").find("input.a: depends on 'y', but the data have 1 axis"),
+            std::string::npos);
+  EXPECT_NE(with("[4, 3]", "x + z + 1").find("input.a: depends on 'z', but the data have 2 axes"),
+            std::string::npos);
+  EXPECT_EQ(with("[4, 3]", "x + y + 1"), "");
 }
 
 TEST_F(TransformFiles, ThatAreNotFiniteAreRefused) {
