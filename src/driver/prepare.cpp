@@ -318,7 +318,12 @@ Inputs inputs_of(config::RunConfig const& run) {
       return matrix;
     });
   };
-  return {shape, open, refuse, sparse_extents, read_sparse, io::open_places};
+  auto const places = [&run](config::FieldSource const& source) {
+    if (source.format() != config::FileFormat::result)
+      return std::vector<std::optional<AxisPlaces>>();
+    return located(run, source, [&] { return result_places(source); });
+  };
+  return {shape, open, refuse, sparse_extents, read_sparse, io::open_places, places};
 }
 
 namespace {

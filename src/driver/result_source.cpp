@@ -5,6 +5,7 @@
 #include <span>
 
 #include "core/error.hpp"
+#include "core/nearly_equal.hpp"
 #include "core/text.hpp"
 #include "io/result.hpp"
 
@@ -27,8 +28,8 @@ void check_unit(io::ResultFile const& result, config::FieldSource const& source)
 void check_place(io::ResultFile const& result, Grid const& grid, Grid const& wanted) {
   if (grid.dims != wanted.dims || grid.points != wanted.points) return;  // the shape tells it
   for (int axis = 0; axis < grid.dims; ++axis)
-    if (!io::nearly_equal(grid.origin[axis], wanted.origin[axis]) ||
-        !io::nearly_equal(grid.spacing[axis], wanted.spacing[axis]))
+    if (!nearly_equal(grid.origin[axis], wanted.origin[axis]) ||
+        !nearly_equal(grid.spacing[axis], wanted.spacing[axis]))
       throw IoError(result.path(),
                     fmt::format("its points along {} lie elsewhere (from {} with spacing {}, here "
                                 "from {} with spacing {})",
@@ -51,6 +52,17 @@ std::vector<std::int64_t> result_shape(config::RunOptions const& run,
   std::vector<std::int64_t> shape(used.rbegin(), used.rend());
   if (field.components > 1) shape.push_back(field.components);
   return shape;
+}
+
+std::vector<std::optional<AxisPlaces>> result_places(config::FieldSource const& source) {
+  io::ResultFile const result(source.file);
+  io::FieldInfo const& field = result.field(source.dataset);
+  Grid const& grid = result.grid_of(field);
+  std::vector<std::optional<AxisPlaces>> places;
+  if (field.components > 1) places.emplace_back();
+  for (int axis = 0; axis < grid.dims; ++axis)
+    places.push_back(AxisPlaces{grid.origin[axis], grid.spacing[axis]});
+  return places;
 }
 
 std::unique_ptr<NumberSource> open_result(config::FieldSource const& source) {

@@ -2,10 +2,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "config/run_config.hpp"
 #include "core/number_source.hpp"
+#include "model/simulation.hpp"
 
 /// Fields that a run takes from another run's result (`FieldSource::moment`).
 namespace gridstride {
@@ -16,6 +18,9 @@ namespace gridstride {
 /// this run.
 std::vector<std::int64_t> result_shape(config::RunOptions const& run,
                                        config::FieldSource const& source);
+
+/// As `Inputs::places` has them.
+std::vector<std::optional<AxisPlaces>> result_places(config::FieldSource const& source);
 
 std::unique_ptr<NumberSource> open_result(config::FieldSource const& source);
 

@@ -8,6 +8,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "core/nearly_equal.hpp"
 #include "core/root_mean_square.hpp"
 #include "core/text.hpp"
 

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "core/error.hpp"
+#include "core/nearly_equal.hpp"
 #include "core/text.hpp"
 #include "io/dataset_numbers.hpp"
 #include "io/hdf5.hpp"
@@ -430,12 +431,6 @@ Table ResultFile::read_table(std::string_view table, std::size_t time_index) con
   auto const index = find_named(path(), "table", tables(), table);
   require_step(path(), time_index, times().size());
   return state_->stored_tables[index].read(time_index);
-}
-
-bool nearly_equal(double a, double b) {
-  constexpr double tolerance = 1e-12;
-  double const larger = std::max(std::abs(a), std::abs(b));
-  return a == b || (std::isfinite(larger) && std::abs(a - b) <= tolerance * larger);
 }
 
 std::filesystem::path find_result_file(std::filesystem::path const& path) {

@@ -14,10 +14,6 @@
 
 namespace gridstride::io {
 
-/// Whether two times or coordinates are the same, which are computed in float64 in one order of
-/// operations or another: relative 1e-12.
-bool nearly_equal(double a, double b);
-
 /// A result file that `ResultWriter` wrote, opened for reading. What the file lists is read and
 /// checked once; the fields are read on demand. Throws `IoError` for files that are missing, cut,
 /// damaged or foreign. A run that was killed leaves a file that holds its complete steps.

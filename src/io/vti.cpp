@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/nearly_equal.hpp"
 #include "core/text.hpp"
 #include "io/atomic_file.hpp"
 #include "io/packing.hpp"

@@ -194,6 +194,12 @@ struct Reading {
   double rate() const { return seconds > 0 ? bytes / seconds : 0; }
 };
 
+/// Where points lie along an axis.
+struct AxisPlaces {
+  double lower = 0;  ///< of the first one
+  double spacing = 1;
+};
+
 /// The files that a config names. The driver provides these functions, so that simulations know
 /// nothing of files. They throw `ConfigError` at the source's place in the config; so does what
 /// `open` returns. model/reading.hpp is the way to use them.
@@ -210,6 +216,9 @@ struct Inputs {
   /// Where a rank puts bytes of a field that the first one writes (`FieldSink::share`). Throws
   /// `IoError` where it sees no such file, or another one.
   OwnPlaces::Open open_places;
+  /// Of another run's result, where its points lie along each axis, from the fastest on; nothing
+  /// along that of a vector's components. Empty for any other source.
+  std::function<std::vector<std::optional<AxisPlaces>>(config::FieldSource const&)> places;
   std::shared_ptr<Reading> reading = std::make_shared<Reading>();
 };
 

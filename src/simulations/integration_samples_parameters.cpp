@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "config/file_source.hpp"
+#include "core/nearly_equal.hpp"
 #include "core/text.hpp"
 #include "kernels/integrand/integrand.hpp"
 #include "model/values.hpp"
@@ -193,6 +194,31 @@ std::string shape_fault_of(Parameters const& parameters, std::vector<std::int64_
 
 }  // namespace
 
+namespace {
+
+/// What is wrong with a range where the points of another run's result lie so; empty if nothing.
+std::string place_fault_of(Range const& range, AxisPlaces const& told, std::int64_t samples,
+                           std::string const& what) {
+  if (range.has_positions()) return {};
+  double const upper = told.lower + static_cast<double>(samples - 1) * told.spacing;
+  auto const where = fmt::format("{} has its points from {} to {} along this axis", what,
+                                 format_exact(told.lower), format_exact(upper));
+  if (!range.ends.empty()) {
+    auto const [first, last] = std::minmax(range.ends[0], range.ends[1]);
+    double const spacing = (last - first) / static_cast<double>(samples - 1);
+    if (nearly_equal(first, told.lower) && nearly_equal(spacing, told.spacing)) return {};
+    return fmt::format("goes from {} to {}, but {} (give [{}, {}])", format_exact(range.ends[0]),
+                       format_exact(range.ends[1]), where, format_exact(told.lower),
+                       format_exact(upper));
+  }
+  if (nearly_equal(range.lower, told.lower) && nearly_equal(range.spacing, told.spacing)) return {};
+  return fmt::format("has the spacing {} from {} on, but {} (give {{lower: {}, spacing: {}}})",
+                     format_exact(range.spacing), format_exact(range.lower), where,
+                     format_exact(told.lower), format_exact(told.spacing));
+}
+
+}  // namespace
+
 std::vector<gridstride::Problem> sample_problems(config::RunConfig const& run,
                                                  Inputs const& inputs) {
   auto const& parameters = parameters_of(run);
@@ -201,6 +227,13 @@ std::vector<gridstride::Problem> sample_problems(config::RunConfig const& run,
     auto const shape = inputs.shape(parameters.integrand);
     if (auto const fault = shape_fault_of(parameters, shape); !fault.empty())
       found.push_back(run.problem(parameters.integrand.location, fault));
+    auto const places = inputs.places(parameters.integrand);
+    for (std::size_t a = 0; a < places.size() && found.empty(); ++a)
+      if (auto const& [name, range] = parameters.variables[a]; places[a])
+        if (auto const fault = place_fault_of(range, *places[a], shape[shape.size() - 1 - a],
+                                              describe(parameters.integrand));
+            !fault.empty())
+          found.push_back(run.problem(run.location("parameters.variables." + name), fault));
     auto const& positions = parameters.variables.front().second.positions;
     if (!found.empty() || positions.file.empty()) return found;
     if (auto const lengths = inputs.shape(positions); lengths != shape)

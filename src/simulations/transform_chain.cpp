@@ -33,15 +33,36 @@ std::vector<std::int64_t> points_of(Parameters const& parameters, Inputs const& 
   return {shape.rbegin(), shape.rend()};
 }
 
+namespace {
+
+/// Where the first input that tells it has its points along each axis.
+std::array<AxisPlaces, 3> told_places(Parameters const& parameters, Inputs const& inputs) {
+  std::array<AxisPlaces, 3> told;
+  std::array<bool, 3> is_told = {};
+  for (auto const& [name, source] : parameters.inputs) {
+    if (source.file.empty()) continue;
+    auto const places = inputs.places(source);
+    for (std::size_t a = 0; a < std::min(places.size(), told.size()); ++a) {
+      if (is_told[a] || !places[a]) continue;
+      told[a] = *places[a];
+      is_told[a] = true;
+    }
+  }
+  return told;
+}
+
+}  // namespace
+
 Grid grid_of(config::RunConfig const& run, Inputs const& inputs) {
   auto const& given = parameters_of(run).grid;
   auto const points = points_of(parameters_of(run), inputs);
+  auto const told = told_places(parameters_of(run), inputs);
   Grid grid;
   grid.dims = static_cast<int>(points.size());
   for (std::size_t a = 0; a < points.size(); ++a) {
     grid.points[a] = points[a];
-    if (!given.lower.empty()) grid.origin[a] = given.lower[a];
-    if (!given.spacing.empty()) grid.spacing[a] = given.spacing[a];
+    grid.origin[a] = given.lower.empty() ? told[a].lower : given.lower[a];
+    grid.spacing[a] = given.spacing.empty() ? told[a].spacing : given.spacing[a];
     if (!given.upper.empty())
       grid.spacing[a] = (given.upper[a] - grid.origin[a]) / static_cast<double>(points[a] - 1);
   }

@@ -177,7 +177,8 @@ scan::Running running_of(ScanOptions const& options);
 /// How many points a run's data have along x, y and z.
 std::vector<std::int64_t> points_of(Parameters const& parameters, Inputs const& inputs);
 
-/// The points of a run's data.
+/// The points of a run's data: where those of another run's result lie, as far as `grid` does not
+/// tell it.
 Grid grid_of(config::RunConfig const& run, Inputs const& inputs);
 
 /// What is wrong with the run's files, with filters for them, and with axes that they do not have.

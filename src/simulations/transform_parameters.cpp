@@ -79,15 +79,18 @@ void declare_grid(Visitor& visitor, GridOptions& grid) {
                                  "given, they have to have as many.",
                 .minimum = 1},
                {1, most_axes, std::nullopt, config::Presence::optional}, grid.points);
-        v.list({.name = "lower",
-                .documentation = "Coordinates of the first point along each axis; 0 if left out."},
-               per_axis(grid), grid.lower);
+        v.list(
+            {.name = "lower",
+             .documentation = "Coordinates of the first point along each axis; if left out those "
+                              "of another run's result, or 0."},
+            per_axis(grid), grid.lower);
         v.list({.name = "upper",
                 .documentation = "Coordinates of the last point along each axis, in place of "
                                  "`spacing`."},
                per_axis(grid), grid.upper);
         v.list({.name = "spacing",
-                .documentation = "Distance of the points along each axis; 1 if left out.",
+                .documentation = "Distance of the points along each axis; if left out that of "
+                                 "another run's result, or 1.",
                 .minimum = 0,
                 .exclusive_minimum = true},
                per_axis(grid), grid.spacing);

@@ -1,4 +1,4 @@
-// What only the files show of a chain: shapes, axes that there are not.
+// What only the files show of a chain: shapes, places, axes that there are not.
 
 #include <fmt/format.h>
 
@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "core/nearly_equal.hpp"
 #include "core/text.hpp"
 #include "model/values.hpp"
 #include "simulations/transform_chain.hpp"
@@ -38,6 +39,7 @@ class Examination {
   }
   void shapes();
   void grid(std::span<std::int64_t const> points);
+  void places();
   void steps(std::span<std::int64_t const> points);
   void wrapped_scans();
   void ranks();
@@ -92,6 +94,33 @@ void Examination::grid(std::span<std::int64_t const> points) {
            fmt::format("{} value{} expected, here {} {} (the data have {})", points.size(),
                        points.size() == 1 ? "" : "s", numbers->size() == 1 ? "is" : "are",
                        numbers->size(), axes_text(points.size())));
+}
+
+/// Points of other runs' results, which lie where those of the run do.
+void Examination::places() {
+  auto const& parameters = parameters_of(run_);
+  Grid const grid = grid_of(run_, inputs_);
+  bool const is_given = !parameters.grid.lower.empty() || !parameters.grid.upper.empty() ||
+                        !parameters.grid.spacing.empty();
+  for (auto const& [name, source] : parameters.inputs) {
+    if (source.file.empty()) continue;
+    examine(source.location, [&, &source = source]() -> std::string {
+      auto const told = inputs_.places(source);
+      for (std::size_t a = 0; a < told.size(); ++a) {
+        if (!told[a] || (nearly_equal(told[a]->lower, grid.origin[a]) &&
+                         nearly_equal(told[a]->spacing, grid.spacing[a])))
+          continue;
+        return fmt::format(
+            "{} has its points along {} elsewhere (from {} with spacing {}, {} from {} with "
+            "spacing {}{})",
+            describe(source), axis_names[a], format_exact(told[a]->lower),
+            format_exact(told[a]->spacing), is_given ? "here" : "those before it",
+            format_exact(grid.origin[a]), format_exact(grid.spacing[a]),
+            is_given ? "; without lower, upper and spacing, grid takes those of the file" : "");
+      }
+      return {};
+    });
+  }
 }
 
 void Examination::axes(config::Formula const& formula, std::size_t count) {
@@ -246,6 +275,7 @@ std::vector<Problem> problems(config::RunConfig const& run, Inputs const& inputs
     examination.grid(points);
     examination.steps(points);
   }
+  if (examination.empty()) examination.places();
   if (examination.empty()) examination.wrapped_scans();
   return examination.take();
 }
