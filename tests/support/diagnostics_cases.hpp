@@ -151,8 +151,24 @@ void expect_probes_interpolate(Backend backend) {
 template <class T>
 void expect_probes_close_a_periodic_axis(Backend backend) {
   Grid const grid{.dims = 1, .points = {4, 1, 1}, .origin = {0, 0, 0}, .spacing = {0.25, 1, 1}};
-  auto const measured = measure<T>(backend, "{probe: {at: 0.875}}", grid, {8, 1, 2, 4});
-  EXPECT_EQ(numbers(measured), std::vector<double>{6});
+  auto const info = info_of({{"u", "1", ""}});
+  auto run = run_with("[{probe: {at: 0.875}}, {probe: {at: 1}}]", grid, precision_of<T>(), info);
+  for (auto const& [kind, found] :
+       {std::pair{SideKind::periodic, std::vector<double>{6, 8}},
+        std::pair{SideKind::antiperiodic, std::vector<double>{-2, -8}}}) {
+    run.boundary[0][0][0].kind = run.boundary[0][0][1].kind = kind;
+    EXPECT_EQ(numbers(measure_as<T>(run, backend, grid, {8, 1, 2, 4})), found);
+  }
+}
+
+/// The end of an axis with ends, whose place is beyond the last point by rounding, is that point.
+template <class T>
+void expect_probes_at_an_end(Backend backend) {
+  std::vector<T> values(50, 1000);
+  values.back() = 3;
+  Grid const grid{.dims = 1, .points = {50, 1, 1}, .spacing = {1.0 / 49, 1, 1}};
+  EXPECT_GT(1 / grid.spacing[0], 49);
+  EXPECT_EQ(numbers(measure<T>(backend, "{probe: {at: 1}}", grid, values)), std::vector<double>{3});
 }
 
 /// Numbers and histograms of components and the magnitude, which are left out where a component is

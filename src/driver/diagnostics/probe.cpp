@@ -5,11 +5,14 @@
 #include <array>
 #include <stdexcept>
 
+#include "config/run_fields.hpp"
 #include "config/spatial_sections.hpp"
 #include "config/visitor.hpp"
 #include "core/buffer.hpp"
 #include "core/text.hpp"
 #include "driver/diagnostics/kind.hpp"
+#include "driver/diagnostics/numbers.hpp"
+#include "driver/diagnostics/pieces.hpp"
 #include "kernels/elementwise/elementwise.hpp"
 
 namespace gridstride {
@@ -19,6 +22,25 @@ using config::Visitor;
 
 std::string name_of(std::string_view field, std::vector<double> const& at) {
   return fmt::format("{}({})", field, fmt::join(at, ", "));
+}
+
+bool is_antiperiodic(config::Sides const& sides, std::size_t axis) {
+  return sides[axis][0].kind == SideKind::antiperiodic;
+}
+
+/// What a field's values beyond the end of an axis without ends are times those at its beginning: 1, or -1
+/// around an antiperiodic one; 0 where nobody knows.
+int sign_around(config::RunOptions const& run, std::string_view number, std::size_t axis) {
+  if (std::ranges::none_of(run.boundary,
+                           [&](auto const& sides) { return is_antiperiodic(sides, axis); }))
+    return 1;
+  auto const field = std::ranges::find_if(run.fields, [&](config::FieldInfo const& info) {
+    auto const numbers = diagnosed_numbers(std::span(&info, 1));
+    return std::ranges::find(numbers, number, &config::FieldInfo::name) != numbers.end();
+  });
+  if (field == run.fields.end() || field->derived) return 0;
+  bool const turns = is_antiperiodic(run.sides_of(field->name), axis);
+  return turns && number != config::magnitude_name(*field) ? -1 : 1;
 }
 
 class Probe final : public config::Diagnostic {
@@ -37,6 +59,8 @@ class Probe final : public config::Diagnostic {
         v.fault("field", fmt::format("'{}' lies on a grid of its own (a probe is at a point of the "
                                      "grid that the file describes)",
                                      field));
+      else if (read && !field.empty())
+        check_known(v, run);
     });
   }
   std::vector<std::string> gives() const override {
@@ -55,6 +79,23 @@ class Probe final : public config::Diagnostic {
             fmt::format("{} is outside of the grid ({} goes from {} to {})", format_exact(at[a]),
                         axis_names[a], format_exact(grid.lower[a]), format_exact(grid.upper[a])));
   }
+
+  /// Nobody knows whether what follows from fields changes its sign with them.
+  void check_known(Visitor& v, config::RunOptions const& run) const {
+    auto const& grid = run.grid_options;
+    if (grid.lower.size() != at.size() || grid.upper.size() != at.size() ||
+        grid.points.size() != at.size())
+      return;
+    for (std::size_t a = 0; a < at.size(); ++a) {
+      auto const points = static_cast<double>(grid.points[a]);
+      double const last = grid.upper[a] - (grid.upper[a] - grid.lower[a]) / points;
+      if (at[a] > last && sign_around(run, field, a) == 0)
+        v.fault(element_key("at", a, at.size()),
+                fmt::format("{} is beyond the last point of the antiperiodic axis {} ({}), where "
+                            "the sign of '{}', which is derived, is not known",
+                            format_exact(at[a]), axis_names[a], format_exact(last), field));
+    }
+  }
 };
 
 std::vector<std::string> probe_names(config::RunOptions const& run, Field const& field) {
@@ -71,25 +112,33 @@ struct Corners {
 };
 
 /// Multilinear interpolation. A point beyond the last grid point of an axis (the gap that closes a
-/// periodic axis) interpolates towards the first.
-void append_corners(Grid const& grid, std::vector<double> const& at, Corners& corners) {
+/// periodic axis) interpolates towards the first, with the sign that it has there.
+void append_corners(config::RunOptions const& run, Field const& field,
+                    std::vector<double> const& at, Corners& corners) {
+  Grid const& grid = field.grid;
   std::array<std::array<std::int64_t, 2>, 3> place{};
-  std::array<double, 3> share{};
+  std::array<std::array<double, 2>, 3> share{};
   for (int axis = 0; axis < grid.dims; ++axis) {
+    auto const a = static_cast<std::size_t>(axis);
     std::int64_t const points = grid.points[axis];
-    double const position =
-        (at[static_cast<std::size_t>(axis)] - grid.origin[axis]) / grid.spacing[axis];
-    auto const lower = std::clamp<std::int64_t>(static_cast<std::int64_t>(position), 0, points - 1);
-    share[axis] = position - static_cast<double>(lower);
-    place[axis] = {lower, (lower + 1) % points};
+    bool const closes = is_periodic(run, axis);
+    double const position = (at[a] - grid.origin[axis]) / grid.spacing[axis];
+    // Rounding may put an end beyond itself.
+    auto const lower =
+        std::clamp<std::int64_t>(static_cast<std::int64_t>(position), 0,
+                                 closes ? points - 1 : std::max<std::int64_t>(points - 2, 0));
+    double const upper_share = std::clamp(position - static_cast<double>(lower), 0.0, 1.0);
+    int const sign = lower + 1 == points ? sign_around(run, field.name, a) : 1;
+    place[a] = {lower, (lower + 1) % points};
+    share[a] = {1 - upper_share, sign * upper_share};
   }
   for (int corner = 0; corner < 1 << grid.dims; ++corner) {
     std::array<std::int64_t, 3> index{};
     double weight = 1;
-    for (int axis = 0; axis < grid.dims; ++axis) {
-      int const upper = corner >> axis & 1;
+    for (std::size_t axis = 0; axis < static_cast<std::size_t>(grid.dims); ++axis) {
+      std::size_t const upper = static_cast<std::size_t>(corner) >> axis & 1U;
       index[axis] = place[axis][upper];
-      weight *= upper == 1 ? share[axis] : 1 - share[axis];
+      weight *= share[axis][upper];
     }
     corners.places.push_back(index[0] + grid.points[0] * (index[1] + grid.points[1] * index[2]));
     corners.weights.push_back(weight);
@@ -100,7 +149,7 @@ void append_corners(Grid const& grid, std::vector<double> const& at, Corners& co
 Corners corners_of(config::RunOptions const& run, Field const& field) {
   Corners corners;
   for (Probe const* probe : asked_for<Probe>(run, field))
-    append_corners(field.grid, probe->at, corners);
+    append_corners(run, field, probe->at, corners);
   return corners;
 }
 

@@ -86,6 +86,8 @@ TYPED_TEST(DiagnosticsHost, ProbesCloseAPeriodicAxis) {
   test::expect_probes_close_a_periodic_axis<TypeParam>(cpu);
 }
 
+TYPED_TEST(DiagnosticsHost, ProbesAtAnEnd) { test::expect_probes_at_an_end<TypeParam>(cpu); }
+
 TYPED_TEST(DiagnosticsHost, HistogramsByHand) { test::expect_histograms_by_hand<TypeParam>(cpu); }
 
 TYPED_TEST(DiagnosticsHost, SeveralHistograms) { test::expect_several_histograms<TypeParam>(cpu); }
