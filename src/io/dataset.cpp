@@ -6,7 +6,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <map>
+#include <cstddef>
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -103,25 +104,87 @@ void require_unpacked(hdf5::Object const& dataset, std::string const& name) {
   }
 }
 
-/// The number that a text is, if it is one.
-std::vector<double> number_of_text(std::string const& text) {
+/// The number that a text is but for blanks around it, if it is one.
+std::vector<double> number_of_text(std::string_view text) {
+  constexpr std::string_view blank = " \t\n\r";
+  auto const first = text.find_first_not_of(blank);
+  if (first == std::string_view::npos) return {};
+  text = text.substr(first, text.find_last_not_of(blank) + 1 - first);
   double value = 0;
   auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) return {};
   return {value};
 }
 
+/// The type of numbers, as far as it matters to what they are equal to.
+struct KindOfNumbers {
+  H5T_class_t kind = H5T_NO_CLASS;
+  std::size_t bytes = 0;
+  bool has_sign = true;
+
+  KindOfNumbers() = default;
+  explicit KindOfNumbers(hid_t type)
+      : kind(H5Tget_class(type)),
+        bytes(H5Tget_size(type)),
+        has_sign(kind != H5T_INTEGER || H5Tget_sign(type) != H5T_SGN_NONE) {}
+};
+
 /// The numbers of an attribute, if there is one that has any; some write them as text.
-std::vector<double> numbers_of_attribute(hdf5::Object const& dataset, std::string const& key) {
+struct AttributeNumbers {
+  std::vector<double> values = {};
+  KindOfNumbers stored = {};  ///< of no class for text
+};
+
+AttributeNumbers numbers_of_attribute(hdf5::Object const& dataset, std::string const& key) {
   if (!dataset.has_attribute(key)) return {};
-  if (dataset.has_text_attribute(key)) return number_of_text(dataset.read_text_attribute(key));
+  if (dataset.has_text_attribute(key)) return {number_of_text(dataset.read_text_attribute(key))};
   constexpr std::string_view what = "reading an attribute";
   auto const attribute =
       dataset.own(H5Aopen(dataset.id(), key.c_str(), H5P_DEFAULT), H5Aclose, what);
   auto const type = dataset.own(H5Aget_type(attribute.id()), H5Tclose, what);
-  H5T_class_t const kind = H5Tget_class(type.id());
-  if (kind != H5T_INTEGER && kind != H5T_FLOAT) return {};
-  return dataset.read_attribute<double>(key);
+  KindOfNumbers const stored(type.id());
+  if (stored.kind != H5T_INTEGER && stored.kind != H5T_FLOAT) return {};
+  return {dataset.read_attribute<double>(key), stored};
+}
+
+/// A number that says that there is none: as an attribute tells it, and as a dataset holds it.
+struct MissingNumber {
+  double told, held;
+  bool in_float32;  ///< the attribute has it in float32, the dataset in more
+  std::string key;  ///< the attribute
+
+  bool is(double value) const {
+    return in_float32 ? static_cast<double>(static_cast<float>(value)) == held : value == held;
+  }
+};
+
+/// A number as a floating-point type has it.
+double rounded_to(hdf5::Object const& dataset, hid_t type, double number) {
+  std::vector<std::byte> memory(std::max(H5Tget_size(type), sizeof number));
+  std::memcpy(memory.data(), &number, sizeof number);
+  for (auto const& [from, to] : {std::pair(H5T_NATIVE_DOUBLE, type), {type, H5T_NATIVE_DOUBLE}})
+    dataset.check(H5Tconvert(from, to, 1, memory.data(), nullptr, H5P_DEFAULT),
+                  "converting a number");
+  std::memcpy(&number, memory.data(), sizeof number);
+  return number;
+}
+
+/// How a dataset holds a number of an attribute: rounded, or with the same bits where integers of one length
+/// differ in their sign.
+MissingNumber missing_number(hdf5::Object const& dataset, KindOfNumbers const& stored,
+                             std::string const& key, double told) {
+  hdf5::Handle const type = dataset.type();
+  KindOfNumbers const own(type.id());
+  MissingNumber missing{told, told, false, key};
+  if (own.kind == H5T_FLOAT) {
+    missing.in_float32 = stored.kind == H5T_FLOAT && stored.bytes == 4 && own.bytes > 4;
+    missing.held = rounded_to(dataset, type.id(), told);
+  } else if (stored.kind == H5T_INTEGER && stored.bytes == own.bytes) {
+    double const all = std::ldexp(1, static_cast<int>(8 * own.bytes));
+    if (!own.has_sign && told < 0) missing.held = told + all;
+    if (own.has_sign && told >= all / 2 && !stored.has_sign) missing.held = told - all;
+  }
+  return missing;
 }
 
 /// Calls `visit(start, counts, values)` for blocks of at most some million numbers.
@@ -160,15 +223,20 @@ void for_each_block(hdf5::Object const& dataset, Visit const& visit) {
 
 /// Numbers of netCDF that say that there is none, where these are any: NaN is told by who looks at values.
 void require_none_missing(hdf5::Object const& dataset, std::string const& name) {
-  std::map<double, std::string> missing;  // and by which attribute
-  for (std::string const key : {"_FillValue", "missing_value"})
-    for (double const number : numbers_of_attribute(dataset, key))
-      if (std::isfinite(number)) missing.emplace(number, key);
+  std::vector<MissingNumber> missing;
+  for (std::string const key : {"_FillValue", "missing_value"}) {
+    auto const [values, stored] = numbers_of_attribute(dataset, key);
+    for (double const told : values) {
+      auto const number = missing_number(dataset, stored, key, told);
+      if (std::isfinite(number.held)) missing.push_back(number);
+    }
+  }
   if (missing.empty()) return;
   for_each_block(dataset, [&](hdf5::Shape place, hdf5::Shape const& counts,
                               std::vector<double> const& values) {
-    for (auto const& [number, key] : missing) {
-      auto const found = std::ranges::find(values, number);
+    for (auto const& number : missing) {
+      auto const found =
+          std::ranges::find_if(values, [&](double value) { return number.is(value); });
       if (found == values.end()) continue;
       auto rest = static_cast<hsize_t>(found - values.begin());
       for (std::size_t axis = place.size(); axis-- > 0;) {
@@ -179,7 +247,7 @@ void require_none_missing(hdf5::Object const& dataset, std::string const& name) 
                     fmt::format("'{}' has no value at [{}]: {} stands for what is missing, by its "
                                 "attribute {} (write a file in which all places have values, as "
                                 "xarray's fillna makes)",
-                                name, fmt::join(place, ", "), number, key));
+                                name, fmt::join(place, ", "), number.told, number.key));
     }
   });
 }

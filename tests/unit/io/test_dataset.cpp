@@ -156,6 +156,47 @@ TEST_F(Dataset, RefusesNumbersThatStandForNone) {
   expect_io_error([&] { open_dataset(masked, "large"); }, {"at [2, 1400, 7]: 9.969", "_FillValue"});
 }
 
+/// An attribute of another type than the dataset means the number that the dataset has for its own.
+TEST_F(Dataset, RefusesNumbersThatStandForNoneInAnyType) {
+  auto const masked = folder / "masked_types.h5";
+  {
+    Object const file = create_plain_file(masked);
+    auto const put = [&](std::string const& name, hid_t type, std::vector<double> const& values) {
+      auto made = file.create_dataset(name, type, hdf5::simple_space({values.size()}));
+      made.write(values.data(), H5T_NATIVE_DOUBLE);
+      return made;
+    };
+    auto const say = [](Object const& made, hid_t type, double number) {
+      hdf5::Handle const told =
+          made.own(H5Acreate2(made.id(), "_FillValue", type, hdf5::simple_space({1}).id(),
+                              H5P_DEFAULT, H5P_DEFAULT),
+                   H5Aclose, "creating");
+      made.check(H5Awrite(told.id(), H5T_NATIVE_DOUBLE, &number), "writing");
+    };
+    auto const f4 = H5T_IEEE_F32LE, f8 = H5T_IEEE_F64BE;
+    say(put("f8 of f4", f4, {1, -999.9f}), f8, -999.9);
+    say(put("1e20 of f4", f4, {1, 1e20f}), f8, 1e20);
+    put("text of f4", f4, {1, -999.9f}).write_text_attribute("missing_value", "-999.9");
+    put("blank text of f8", f8, {1, -999.9}).write_text_attribute("missing_value", " -999.9 ");
+    say(put("f4 of f8", f8, {1, -999.9}), f4, -999.9);
+    say(put("f4 of f8 as it is", f8, {1, -999.9f}), f4, -999.9);
+    say(put("int16 of uint16", H5T_STD_U16LE, {1, 65535}), H5T_STD_I16BE, -1);
+    say(put("int8 of uint8", H5T_STD_U8LE, {1, 255}), H5T_STD_I8LE, -1);
+    say(put("uint8 of int8", H5T_STD_I8LE, {1, -2}), H5T_STD_U8LE, 254);
+    say(put("beyond f4", f4, {1, 3.4e38f}), f8, 1e300);
+    say(put("beside", f8, {1, -999.9001}), f4, -999.9);
+    say(put("longer", H5T_STD_U16LE, {1, 65535}), H5T_STD_I8LE, -1);
+    say(put("no text", H5T_STD_I16LE, {1, 2}), f8, 1.5);
+  }
+  for (std::string const name :
+       {"f8 of f4", "1e20 of f4", "text of f4", "blank text of f8", "f4 of f8", "f4 of f8 as it is",
+        "int16 of uint16", "int8 of uint8", "uint8 of int8"})
+    expect_io_error([&] { open_dataset(masked, name); },
+                    {"'" + name + "' has no value at [1]", "stands for what is missing"});
+  for (std::string const name : {"beyond f4", "beside", "longer", "no text"})
+    EXPECT_NO_THROW(open_dataset(masked, name)) << name;
+}
+
 TEST_F(Dataset, KeepsTheStoredType) {
   EXPECT_EQ(open_dataset(path, "uint16")->type(),
             (NumberType{NumberKind::unsigned_integer, 2, true}));
