@@ -24,6 +24,7 @@
 #include "kernels/multigrid/relaxation.hpp"
 #include "kernels/multigrid/rows.hpp"
 #include "kernels/multigrid/shares.hpp"
+#include "kernels/multigrid/swept_error.hpp"
 #include "kernels/poisson/shared.hpp"
 
 /// What a `Solver` does, by types. For multigrid.cpp only.
@@ -269,6 +270,8 @@ class Corrected final : public SolverBody<T> {
   double begin_early(Stream& stream, BeginResidual<T, S> const& step);
   /// What a sweep leaves of the errors that it takes least from; 0 of cycles.
   double slowest() const;
+  /// The largest error of the u that a step looks at, of sweeps.
+  double find_error(Stream& stream, TakeResidual<T, S> const& residual, double left);
   /// Has u in `solution`, from where it is, or 0 where it is nowhere.
   void settle(Stream& stream, double const* u, double* solution);
   /// u += what the finest level has found; finds what `TakeResidual` does and behind it what
@@ -427,6 +430,7 @@ class Corrected final : public SolverBody<T> {
   /// Whether what u has come to may be known a direction late; and where that goes beside the others.
   bool defers_ = false;
   std::unique_ptr<BesideChain> beside_;
+  std::optional<SweptError<T>> swept_;
 };
 
 }  // namespace gridstride::multigrid

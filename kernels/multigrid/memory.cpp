@@ -6,6 +6,7 @@
 
 #include "kernels/multigrid/hierarchy.hpp"
 #include "kernels/multigrid/multigrid.hpp"
+#include "kernels/multigrid/relaxation.hpp"
 #include "kernels/multigrid/separable.hpp"
 #include "kernels/multigrid/shared_equations.hpp"
 #include "kernels/multigrid/shares.hpp"
@@ -150,6 +151,11 @@ std::size_t solver_bytes(Backend backend, Grid const& grid, poisson::Sides const
       now = next;
     }
   }
+  // Behind sweeps the error is looked for, with arrays for it and for the residual.
+  std::size_t of_error = 0;
+  if (relaxes && fields && options.error_counts)
+    of_error = solver_bytes(backend, grid, sides, fields, precision, options_of_error()) +
+               static_cast<std::size_t>(grid.size()) * 2 * sizeof(double);
   meanwhile += static_cast<double>(fields ? part.sent_equations(plan) : 0) / sizeof(double);
   double const held = part.points_held(grid);
   if (precision == Precision::float32) later += held;
@@ -162,7 +168,7 @@ std::size_t solver_bytes(Backend backend, Grid const& grid, poisson::Sides const
     if (backend == Backend::cuda && fields && grid.dims == 3) later += field;  // that products take
   }
   return static_cast<std::size_t>(sizeof(double) * (numbers + std::max(meanwhile, later))) +
-         part.sent(plan);
+         part.sent(plan) + of_error;
 }
 
 }  // namespace gridstride::multigrid

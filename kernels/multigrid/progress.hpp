@@ -30,12 +30,20 @@ class Progress {
     outcome_.at.push_back(outcome_.cycles);
     // What is less than normal numbers are has the roundings of the least of those.
     largest_ = std::max(largest, std::numeric_limits<double>::min());
+    least_ = std::max(least_ - correction, 0.0);
     judge();
   }
   /// Of the same u, the last residual found anew.
   void renew(double residual) {
     outcome_.residuals.back() = residual;
     judge();
+  }
+  /// u is known to be off by so much: that decides whether a solve ends, until corrections may have made it small.
+  void know(double error) {
+    double const of_roundings = std::numeric_limits<double>::epsilon() / (1 - slowest_);
+    least_ = error;
+    outcome_.error = error / largest_;
+    outcome_.converged = outcome_.error <= std::max(options_.tolerance, of_roundings);
   }
   /// Whether a solve may end with a residual, whose u is not known to be much larger than the last one.
   bool may_end(double residual) const {
@@ -87,9 +95,10 @@ class Progress {
     // Corrections that are no more than roundings of u leave it as it is, or to and fro, and come again.
     bool const is_lost_in_u =
         is_rounding && correction <= 8 * std::numeric_limits<double>::epsilon() * largest;
-    double const expected = correction == 0 || is_lost_in_u ? correction
-                            : shrinks < 1                   ? correction * shrinks / (1 - shrinks)
-                                                            : none;
+    double const seen_error = correction == 0 || is_lost_in_u ? correction
+                              : shrinks < 1                   ? correction * shrinks / (1 - shrinks)
+                                                              : none;
+    double const expected = std::max(seen_error, least_);
     outcome_.error = expected == 0 ? 0 : expected / largest;
     bool const solved =
         !options_.residual_counts || residual <= options_.tolerance * right_ || is_rounding;
@@ -107,6 +116,7 @@ class Progress {
 
   Options options_;
   double right_, rounding_, slowest_, largest_ = 0;
+  double least_ = 0;  // as large the error is at least
   Outcome outcome_;
   bool hopeless_ = false;
 };

@@ -15,4 +15,8 @@ void relax(Stream& stream, Level<double> const& level, Relaxation method, double
 double slowest_rate(Relaxation method, double factor, Grid const& grid, poisson::Sides const& sides,
                     double diffusivity, double reaction);
 
+/// By which the error of what sweeps have come to is found: to a thousandth, which is enough to tell whether it is
+/// small.
+inline Options options_of_error() { return {.conjugates = true, .tolerance = 1e-3}; }
+
 }  // namespace gridstride::multigrid

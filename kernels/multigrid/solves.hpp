@@ -194,6 +194,8 @@ double const* Corrected<T, S>::go_by_cycles(Stream& stream, std::span<double> u,
   // To wait for a cycle costs a GPU as much as a small one, and modes of the grid itself leave nothing.
   bool const looks_late = stream.backend() == Backend::cuda &&
                           options_.relaxation == Relaxation::none && hierarchy_.modes().level != 0;
+  bool const looks_for_error =
+      options_.relaxation != Relaxation::none && options_.error_counts && has_fields(equation_);
   bool const renews = other_.size() > 0;
   double* const solution = poisson::at_places(equation_, u.data());
   double const* old = from_u ? solution : nullptr;
@@ -222,8 +224,20 @@ double const* Corrected<T, S>::go_by_cycles(Stream& stream, std::span<double> u,
     for (std::size_t one = 0; one < queued && !progress.ended(); ++one)
       progress.add(cycles[one], number(found[2 * one].first), number(found[2 * one + 1].first),
                    number(found[2 * one + 1].second));
+    if (looks_for_error && progress.outcome().converged)
+      progress.know(find_error(stream, residual, progress.left()));
   }
   return old;
+}
+
+template <class T, class S>
+double Corrected<T, S>::find_error(Stream& stream, TakeResidual<T, S> const& residual,
+                                   double left) {
+  if constexpr (std::is_same_v<S, double>) {
+    if (!swept_) swept_.emplace(stream, equation_, singular_);
+    return swept_->largest(stream, residual, left);
+  }
+  return none;  // sweeps are in float64
 }
 
 /// Of fields what the same coefficients everywhere would have.
