@@ -157,20 +157,28 @@ Demand demand_of(config::RunConfig const& run) {
   };
 }
 
+/// The largest of what there is at some moments of the run.
+template <class Find>
+double largest_of_moments(config::RunConfig const& run, Find const& find) {
+  constexpr int moments = 32;
+  constexpr double golden = 0.6180339887498949;  // so that the moments share no period
+  double largest = 0;
+  for (int i = 1; i <= moments; ++i)
+    largest = std::max(largest, find(run.time.end * (i * golden - std::floor(i * golden))));
+  return largest;
+}
+
 /// The largest |v| of a component.
 double largest_speed(config::RunConfig const& run, Inputs const& inputs, std::size_t axis) {
   auto const& velocity = parameters_of(run).velocity[axis];
   auto const demand = demand_of(run);
   if (!depends_on_time(velocity))
     return parameters_of(run).surveyed[axis].largest(run, velocity, inputs, demand);
-  double largest = largest_magnitude(run, velocity, inputs, run.grid, 0, demand);
-  constexpr int moments = 32;
-  constexpr double golden = 0.6180339887498949;  // so that the moments share no period
-  for (int i = 1; i <= moments; ++i)
-    largest = std::max(
-        largest, largest_magnitude(run, velocity, inputs, coarser(run.grid),
-                                   run.time.end * (i * golden - std::floor(i * golden)), demand));
-  return largest;
+  return std::max(largest_magnitude(run, velocity, inputs, run.grid, 0, demand),
+                  largest_of_moments(run, [&](double time) {
+                    return largest_magnitude(run, velocity, inputs, coarser(run.grid), time,
+                                             demand);
+                  }));
 }
 
 }  // namespace
@@ -201,12 +209,12 @@ double enough_to_flush(Precision precision) {
   return precision == Precision::float32 ? 0x1p-126 * 0x1p23 * 0x1p16 : 0x1p-1022 * 0x1p52 * 0x1p16;
 }
 
-/// Whether u is not 0, and nowhere so large, as it begins.
+/// Whether u is not 0, and nowhere so large, as it begins or comes in over the sides.
 bool is_small(config::RunConfig const& run, Inputs const& inputs) {
   double const enough = enough_to_flush(run.precision);
   auto const any = [](double) { return std::string_view(); };
-  auto const largest = [&](config::Formula const& formula, Grid const& grid) {
-    return largest_magnitude(run, source_of(formula), inputs, grid, 0, any);
+  auto const largest = [&](config::Formula const& formula, Grid const& grid, double time = 0) {
+    return largest_magnitude(run, source_of(formula), inputs, grid, time, any);
   };
   auto const& initial = run.initial.at("u");
   double found = initial.file.empty() ? largest(initial.formula, coarser(run.grid))
@@ -216,8 +224,13 @@ bool is_small(config::RunConfig const& run, Inputs const& inputs) {
     for (int side = 0; side < 2; ++side) {
       auto const& condition =
           run.sides_of("u")[static_cast<std::size_t>(axis)][static_cast<std::size_t>(side)];
-      if (condition.kind == SideKind::dirichlet)
-        found = std::max(found, largest(condition.value, face_of(run.grid, axis, side)));
+      if (condition.kind != SideKind::dirichlet) continue;
+      Grid const face = face_of(run.grid, axis, side);
+      found = std::max(found, largest(condition.value, face));
+      if (found < enough && depends_on_time(source_of(condition.value)))
+        found = std::max(found, largest_of_moments(run, [&](double time) {
+                           return largest(condition.value, coarser(face), time);
+                         }));
     }
   return found > 0 && found < enough;
 }
