@@ -39,6 +39,9 @@ namespace {
 /// Lepage's α: how fast a grid follows what was found, 0 not at all.
 constexpr double damping = 0.75;
 
+/// The part of an even density that a grid keeps everywhere, shared among the axes.
+constexpr double even_share = 0.1;
+
 /// The weights of the intervals of an axis; none where nothing was found. An interval without a
 /// sample is taken for an average one.
 std::vector<double> interval_weights(std::span<double const> squares,
@@ -59,6 +62,15 @@ std::vector<double> interval_weights(std::span<double const> squares,
     weight = part <= 0 ? 0 : part >= 1 ? 1 : std::pow((part - 1) / std::log(part), damping);
   }
   return weights;
+}
+
+/// Lifts weights to a part of what intervals have for their widths alone, so that no sample weighs more than
+/// 1/share of what it would on an even grid. Samples of an interval may all be 0 and f is not: the few that
+/// come there would weigh so much that values are too low where none has come, and look good.
+void keep_even_share(std::span<double> weights, std::span<double const> ends, double share) {
+  double const total = std::reduce(weights.begin(), weights.end());
+  for (std::size_t i = 0; i < weights.size(); ++i)
+    weights[i] = std::max(weights[i] / total, share * (ends[i + 1] - ends[i]));
 }
 
 /// Ends of intervals with equal parts of the weights, each spread evenly over its old interval.
@@ -85,12 +97,12 @@ std::vector<double> refined_vegas_grid(std::span<double const> grid, VegasSums c
   auto const intervals = static_cast<std::size_t>(vegas_intervals(dimensions));
   std::vector<double> refined(grid.begin(), grid.end());
   for (std::size_t k = 0; k < static_cast<std::size_t>(dimensions); ++k) {
-    auto const weights =
-        interval_weights(std::span(sums.intervals).subspan(k * intervals, intervals),
-                         std::span(sums.counts).subspan(k * intervals, intervals));
+    auto weights = interval_weights(std::span(sums.intervals).subspan(k * intervals, intervals),
+                                    std::span(sums.counts).subspan(k * intervals, intervals));
     if (weights.empty()) continue;
-    move_ends(grid.subspan(k * (intervals + 1), intervals + 1), weights,
-              std::span(refined).subspan(k * (intervals + 1), intervals + 1));
+    auto const old = grid.subspan(k * (intervals + 1), intervals + 1);
+    keep_even_share(weights, old, even_share / dimensions);
+    move_ends(old, weights, std::span(refined).subspan(k * (intervals + 1), intervals + 1));
   }
   return refined;
 }
@@ -101,9 +113,9 @@ namespace {
 
 constexpr int warm_up_iterations = 5;
 
-/// The mean of weighted samples, its variance, and the mean of their squares.
+/// The mean of so many weighted samples, its variance, and the mean of their squares.
 struct Iteration {
-  double value, variance, squares;
+  double samples, value, variance, squares;
 };
 
 Iteration iteration_of(SampleSums const& sums, double pivot, std::int64_t samples,
@@ -113,27 +125,26 @@ Iteration iteration_of(SampleSums const& sums, double pivot, std::int64_t sample
   double const spread = variance_of(sums, n);
   double const squares = value * value + spread;
   // Samples that agree to rounding are not known better than that.
-  return {value, (spread + rounding * rounding * squares) / std::max(1.0, n - 1), squares};
+  return {n, value, (spread + rounding * rounding * squares) / std::max(1.0, n - 1), squares};
 }
 
-/// Their mean, weighted by 1/variance.
+/// Their mean, weighted by the squares of their samples, since grids become better. Not by 1/variance: an
+/// iteration that misses a part of f has a low value and a low variance.
 struct WeightedMean {
   double value = 0, standard_error = 0, chi_squared = 0;
 
   explicit WeightedMean(std::span<Iteration const> iterations) {
-    double weights = 0, squares = 0;
-    auto const weight = [](Iteration const& i) { return i.variance > 0 ? 1 / i.variance : 0; };
-    for (Iteration const& i : iterations) weights += weight(i);
-    if (weights == 0) {  // all samples are 0, or nothing is known of their spread
-      for (Iteration const& i : iterations)
-        if (i.value != 0) standard_error = std::numeric_limits<double>::infinity();
-      return;
+    double weights = 0, squares = 0, variance = 0;
+    for (Iteration const& i : iterations) weights += i.samples * i.samples;
+    for (Iteration const& i : iterations) {
+      double const weight = i.samples * i.samples / weights;
+      value += weight * i.value;
+      variance += weight * weight * i.variance;
     }
-    for (Iteration const& i : iterations) value += weight(i) / weights * i.value;
     for (Iteration const& i : iterations)
-      squares += weight(i) * (i.value - value) * (i.value - value);
+      if (i.variance > 0) squares += (i.value - value) * (i.value - value) / i.variance;
     if (iterations.size() > 1) chi_squared = squares / static_cast<double>(iterations.size() - 1);
-    standard_error = std::sqrt(std::max(1.0, chi_squared) / weights);
+    standard_error = std::sqrt(std::max(1.0, chi_squared) * variance);
   }
 };
 

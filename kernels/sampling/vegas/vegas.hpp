@@ -24,14 +24,15 @@ struct VegasIntegral {
 /// multidimensional integration", J. Comput. Phys. 27 (1978), with the smoothing of "Adaptive
 /// multidimensional integration: VEGAS enhanced", J. Comput. Phys. 439 (2021)). Every axis is cut
 /// into 128 intervals, above 8 dimensions into 48, which are sampled equally often; after each
-/// iteration their widths follow the squares of the weighted samples in them. That gains where f is
-/// near a product of functions of one coordinate each, or has its peaks along the axes, and little
-/// else.
+/// iteration their widths follow the squares of the weighted samples in them, but 0.1/d of an even density
+/// stays everywhere. That gains where f is near a product of functions of one coordinate each, or has
+/// its peaks along the axes, and little else.
 ///
 /// Five iterations make the grid and count for nothing else; those that follow double in size and
 /// improve it further; at the end up to a third of `points` may be left. The value is their mean,
-/// weighted by 1/σ_i². The estimate is three standard errors, times sqrt(chi_squared) where that is
-/// above 1, plus (4 + d)·ε/2 times the size of f for rounding.
+/// weighted by the squares of their samples: by 1/σ_i² those that miss a part of f would count most.
+/// The estimate is three standard errors, times sqrt(chi_squared) where that is above 1, plus
+/// (4 + d)·ε/2 times the size of f for rounding.
 ///
 /// Goal, points (1024 at least), seed, determinism, waiting and errors are as in sampling.hpp;
 /// the grids of host and GPU differ by rounding. `antithetic` is refused.
@@ -65,7 +66,8 @@ std::vector<double> even_vegas_grid(int dimensions);
 
 /// The grid whose intervals would each have had the same mean square, after neighbours were mixed
 /// and great differences damped: an interval with the part d of the sum of all mean squares has the
-/// weight ((1 − d)/ln(1/d))^α, α = 0.75. An axis where all samples were 0 stays.
+/// weight ((1 − d)/ln(1/d))^α, α = 0.75, in parts of all weights, and at least 0.1 of its width over the
+/// dimensions. An axis where all samples were 0 stays.
 std::vector<double> refined_vegas_grid(std::span<double const> grid, VegasSums const& sums,
                                        int dimensions);
 
