@@ -16,6 +16,7 @@
 #include "kernels/riemann/tensor/tensor.hpp"
 #include "kernels/sampling/sampling.hpp"
 #include "kernels/sampling/vegas/vegas.hpp"
+#include "simulations/integration_rounds.hpp"
 
 namespace gridstride::integration {
 
@@ -202,125 +203,60 @@ Solution by_fixed_rule(Stream& stream, Problem const& problem, Request const& re
   return solution;
 }
 
-/// Rounds of a fixed rule of an order, each with `growth` times as many samples along an axis as the
-/// one before.
-class Rounds {
- public:
-  Rounds(int order, double growth) : growth_(growth), smooth_(std::pow(growth, -order)) {}
-
-  /// What the estimates alone say may be an accident: they are no less than what the changes from
-  /// round to round let expect. What was no number in an earlier round remains so. Where ∫|f| has no
-  /// end, values are what samples leave that cancel, and any.
-  void compare(Solution& solution) {
-    changes_.resize(before_.estimates.size());
-    growths_.resize(before_.estimates.size());
-    for (std::size_t i = 0; i < before_.estimates.size(); ++i) {
-      Estimate& now = solution.estimates[i];
-      Estimate const& then = before_.estimates[i];
-      changes_[i].insert(changes_[i].begin(), now.value - then.value);
-      now.error = std::max(now.error, error_after(changes_[i], now.rounding));
-      double const growth = now.rounding - then.rounding;
-      if (is_endless(growth, std::exchange(growths_[i], growth), now.rounding))
-        now.error = std::numeric_limits<double>::infinity();
-      now.evaluations += then.evaluations;
-      if (then.outcome == Outcome::non_finite) now.outcome = then.outcome;
-    }
-    if (before_.pole) solution.pole = before_.pole;
-  }
-  /// Whether there are enough with the one that was compared: two may see a jump at the same place.
-  bool may_end() const { return count_ >= 2; }
-  void keep(Solution solution) {
-    before_ = std::move(solution);
-    ++count_;
-  }
-
- private:
-  /// The error that is left after all changes, the last one first: what is still to come if they go on
-  /// shrinking as they did, and no faster than the order lets them. A change that is small by accident
-  /// is not believed: unless the last three shrink as those of smooth integrands, the error is what one
-  /// of order 1, as jumps have it, leaves of the two last ones, and no less than what all of them let
-  /// expect where they are more than rounding.
-  double error_after(std::span<double const> changes, double rounding) const {
-    double const last = std::abs(changes[0]);
-    if (changes.size() == 1) return last;
-    double const before = std::abs(changes[1]);
-    constexpr double slowest = 0.9;
-    double const ratio = before > 0 ? last / before : last > 0 ? slowest : 0.0;
-    double const shrinks = std::clamp(ratio, smooth_, slowest);
-    double const series = std::max(last, smooth_ * before) * shrinks / (1 - shrinks);
-    if (changes.size() >= 3 && as_smooth(changes[0], changes[1]) &&
-        as_smooth(changes[1], changes[2]))
-      return std::max(last / 4, series);
-    double const trend = std::max(last, before) > rounding ? left_by_trend(changes) : 0.0;
-    return std::max({last, before / growth_, series, trend});
-  }
-  /// Where a singularity lies inside, as |x − c|^(−p), changes leap about as samples come near it, and
-  /// shrink by growth^(p − 1) in the mean: the line through their logarithms, less steep by twice the deviation
-  /// that its slope has where those have one of 1.
-  static double left_by_trend(std::span<double const> changes) {
-    double count = 0, sum = 0, places = 0;
-    for (std::size_t k = 0; k < changes.size(); ++k)
-      if (changes[k] != 0)
-        ++count, sum += std::log(std::abs(changes[k])), places += static_cast<double>(k);
-    if (count < 2) return 0;
-    double slope = 0, squares = 0;
-    for (std::size_t k = 0; k < changes.size(); ++k)
-      if (double const from = static_cast<double>(k) - places / count; changes[k] != 0) {
-        slope += from * std::log(std::abs(changes[k]));
-        squares += from * from;
-      }
-    slope /= squares;  // towards earlier ones
-    double const last = std::exp(sum / count - slope * places / count);
-    double const known = count < 4 ? 0.99 : std::exp(2 / std::sqrt(squares) - slope);
-    double const shrinks = std::min(known, 0.99);
-    return 2 * last * shrinks / (1 - shrinks);
-  }
-  /// Whether a change follows the one before as those of smooth integrands do.
-  bool as_smooth(double change, double before) const {
-    double const ratio = change / before;
-    return ratio > smooth_ / 2 && ratio < 2 * smooth_;
-  }
-
-  /// Whether ∫|f|, of which roundings are a part, grows by as much each time: by what a factor of the
-  /// distance to a pole adds. Of d^(−p) it is `growth_`^(p − 1) as much as the time before.
-  static bool is_endless(double growth, double before, double size) {
-    return before > 0 && growth >= 0.95 * before && growth > 1e-3 * size;
-  }
-
-  int count_ = 0;
-  double growth_, smooth_;
-  Solution before_;
-  std::vector<std::vector<double>> changes_;  ///< of each integral, the last one first
-  std::vector<double> growths_;               ///< of roundings, the last one of each integral
-};
-
-/// The points along an axis of the round after one with `points`: the next of the row that `growth`
-/// makes whose rule is another one, since the same rule twice would agree with itself.
-double next_round(Request const& request, double points, double growth) {
+/// Whether the rule is the same with so many points along an axis: it would agree with itself.
+bool is_same_rule(Request const& request, double points, double others) {
   auto const panels = [&](double of) {
     auto const rule = fixed_rule(request, std::llround(of));
     return std::pair(rule.panels, rule.points);
   };
+  return panels(points) == panels(others);
+}
+
+/// The points along an axis of the round after one with `points`: the next of the row that `growth`
+/// makes whose rule is another one.
+double next_round(Request const& request, double points, double growth) {
   double next = growth * points;
-  while (panels(next) == panels(points) && next < most_points) next *= growth;
+  while (is_same_rule(request, next, points) && next < most_points) next *= growth;
   return next;
+}
+
+/// The same of the round before; none where there is no coarser rule.
+std::optional<double> coarser_round(Request const& request, double points, double growth) {
+  for (double coarser = points / growth; coarser >= 1; coarser /= growth)
+    if (!is_same_rule(request, coarser, points)) return coarser;
+  return std::nullopt;
+}
+
+/// With as many points as are asked for. Whether a tolerance is met coarser rules are asked, too, three of them
+/// where there are so many.
+template <class T>
+Solution by_given_points(Stream& stream, Problem const& problem, Request const& request,
+                         std::optional<Goal> const& goal, double growth) {
+  auto solution = by_fixed_rule<T>(stream, problem, request, *request.points);
+  if (!goal) return solution;
+  CoarserRounds coarser(fixed_rule(request, *request.points));
+  growth = std::min(growth, coarser.growth_of_three());
+  for (auto points = coarser_round(request, static_cast<double>(*request.points), growth);
+       points && !coarser.are_enough(); points = coarser_round(request, *points, growth)) {
+    std::int64_t const count = std::llround(*points);
+    coarser.add(fixed_rule(request, count), by_fixed_rule<T>(stream, problem, request, count));
+  }
+  coarser.compare(solution);
+  judge(solution.estimates, goal);
+  return solution;
 }
 
 /// With as many points as are asked for, or as the tolerance needs.
 template <class T>
 Solution fixed(Stream& stream, Problem const& problem, Request const& request) {
   auto const goal = goal_of(request, precision_of<T>());
-  if (request.points) {
-    auto solution = by_fixed_rule<T>(stream, problem, request, *request.points);
-    judge(solution.estimates, goal);
-    return solution;
-  }
+  double const dimensions = problem.integrand.dimensions;
+  double const growth = std::max(growth_along_an_axis, std::pow(growth_of_samples, 1 / dimensions));
+  if (request.points) return by_given_points<T>(stream, problem, request, goal, growth);
   // Of all integrals together, but enough for each.
   double const most =
       std::max(0x1p20, (stream.backend() == Backend::cuda ? most_points : most_points_on_host) /
                            static_cast<double>(problem.integrals));
-  double const dimensions = problem.integrand.dimensions;
-  double const growth = std::max(growth_along_an_axis, std::pow(growth_of_samples, 1 / dimensions));
   double const first = dimensions == 1 ? first_points : std::pow(first_products, 1 / dimensions);
   Rounds rounds(quadrature::order_of(fixed_rule(request, first_points)), growth);
   for (double points = std::max(2.0, std::floor(first));;) {

@@ -115,6 +115,10 @@ inline std::string integral_yaml(KnownIntegral const& integral,
       integral.more.empty() ? "" : "  ", integral.more);
 }
 
+inline std::string parameters_yaml(std::string const& parameters) {
+  return "simulation: integration\nparameters: " + parameters + "\n";
+}
+
 inline Integrated integrate(std::string const& yaml, Backend backend) {
   OneShot const done(yaml, backend);
   Integrated found;
