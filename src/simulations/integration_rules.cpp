@@ -188,12 +188,14 @@ Solution by_fixed_rule(Stream& stream, Problem const& problem, Request const& re
     return one_by_one(problem, [&](auto const& finite, auto parameters, auto&) {
       return quadrature::tensor<T>(stream, finite.integrand, finite.intervals, rules, parameters);
     });
-  auto const finite = quadrature::on_finite_ranges(problem.integrand, problem.ranges);
+  auto finite = quadrature::on_finite_ranges(problem.integrand, problem.ranges);
+  double const sign = order_ends(finite.intervals);  // or left ends would be right ones
   Solution solution;
   solution.estimates = on_device(stream, problem, [&](auto parameters, auto results) {
     quadrature::integrate<T>(stream, finite.integrand, finite.intervals[0], parameters, rules[0],
                              results, request.variant);
   });
+  for (Estimate& estimate : solution.estimates) estimate.value *= sign;
   add_ends<T>(problem, finite, solution.estimates);
   solution.pole = pole_of(solution.estimates, [&](std::size_t i) {
     return coordinates_in(problem.ranges, point(quadrature::non_finite_sample<T>(

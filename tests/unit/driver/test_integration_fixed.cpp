@@ -155,6 +155,22 @@ TEST(FixedIntegration, ARoundIsNotComparedWithItself) {
   EXPECT_GT(found.evaluations, 64 * 64 * 64);
 }
 
+/// Left ends are those of the axis, whichever end of the range is named first.
+TEST(FixedIntegration, FallingRangesChangeTheSignAlone) {
+  for (auto const& [rule, exact] : {std::pair("left", 0.45), {"right", 0.55}})
+    for (std::string const more : {"", ", y: [0, 1]", ", y: [1, 0]"}) {
+      double const sign = more.ends_with("[1, 0]") ? 1 : -1;
+      EXPECT_NEAR(
+          integrate(parameters_yaml(fmt::format(
+                        "{{integrand: x, variables: {{x: [1, 0]{}}}, rule: {}, points: 10}}", more,
+                        rule)),
+                    cpu)
+              .value,
+          sign * exact, 1e-14)
+          << rule << more;
+    }
+}
+
 /// The estimate of 1/√x was 80 times too small; that of the jump, which all panels and those twice as wide see
 /// at the same place, rounding.
 TEST(FixedIntegration, GivenPointsMeetNoToleranceByAccident) {
