@@ -52,6 +52,7 @@ struct Terms {
   std::vector<std::string> components;  // of the values; none for plain numbers
   std::vector<std::pair<std::string_view, std::string>> refused;  // words, and why
   bool of_fields = false;                                         // values may be made of these
+  bool any_components = false;                                    // nobody knows which there are
 };
 
 bool takes(FieldInfo const& field, SideKind kind) {
@@ -66,6 +67,7 @@ Terms terms_of(std::vector<FieldInfo> const& fields, bool is_solved) {
   bool const same_unit =
       std::ranges::all_of(fields, [&](FieldInfo const& f) { return f.unit == first.unit; });
   if (!same_unit) terms.value_unit = terms.derivative_unit = "1";
+  terms.any_components = first.any_name;
   auto const other_shape = std::ranges::find_if(
       fields, [&](FieldInfo const& f) { return f.components != first.components; });
   for (SideWord const& one : side_words) {
@@ -122,6 +124,30 @@ void declare_pair(Visitor& visitor, Spec const& spec, Terms const& terms,
   });
 }
 
+/// A value, or two of them in a list, of fields whose components nobody knows; those that there are not
+/// are left out.
+void describe_side(Visitor& visitor, Spec const& spec, int values) {
+  describe_any_value(visitor, spec, [&](Visitor& v, Spec const& one, bool is_component) {
+    Formula formula;
+    if (values == 1) return is_component ? v.optional_formula(one, formula) : v.visit(one, formula);
+    auto const pair = [&](Visitor& inner) {
+      Spec list = one;
+      list.length = 2;
+      std::vector<Formula> none;
+      inner.items<Formula>(list, none, [&](Spec const& item, Formula& element) {
+        Spec number = item;
+        number.variables = spec.variables;
+        number.is_foreign = spec.is_foreign;
+        inner.visit(number, element);
+      });
+    };
+    if (!is_component) return pair(v);
+    Form const forms[] = {{.kind = Form::Kind::items, .body = pair}};
+    int chosen = -1;
+    v.forms(one, Presence::optional, forms, chosen);
+  });
+}
+
 /// A form for each word; what is read comes into the condition of the same place.
 std::vector<Form> forms_of(Terms const& terms, std::vector<SideCondition>& conditions) {
   std::vector<Form> forms;
@@ -138,7 +164,9 @@ std::vector<Form> forms_of(Terms const& terms, std::vector<SideCondition>& condi
           .documentation = one.documentation,
           .variables = "xyzt",
           .is_foreign = terms.of_fields};
-      if (one.values == 2)
+      if (terms.any_components)
+        describe_side(v, spec, one.values);
+      else if (one.values == 2)
         declare_pair(v, spec, terms, conditions[i]);
       else
         declare_value(v, spec, terms.components, conditions[i].value, conditions[i].components);

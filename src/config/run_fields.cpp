@@ -96,6 +96,23 @@ std::string magnitude_name(FieldInfo const& field) {
   return fmt::format("{}.{}", field.name, magnitude_word);
 }
 
+void describe_any_value(Visitor& visitor, Spec const& spec,
+                        std::function<void(Visitor&, Spec const&, bool)> const& one) {
+  auto const by_component = [&](Visitor& v) {
+    for (std::string_view const axis : axis_names) {
+      Spec component = spec;
+      component.name = axis;
+      component.any_name = false;
+      one(v, component, true);
+    }
+  };
+  Form const forms[] = {
+      {.kind = Form::Kind::scalar, .body = [&](Visitor& v) { one(v, spec, false); }},
+      {.kind = Form::Kind::mapping, .documentation = "Of a vector.", .body = by_component}};
+  int chosen = -1;
+  visitor.forms(spec, Presence::required, forms, chosen);
+}
+
 void declare_value(Visitor& visitor, Spec const& spec, std::vector<std::string> const& components,
                    Formula& value, std::vector<Formula>& values) {
   if (components.empty()) return visitor.visit(spec, value);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -32,6 +33,11 @@ inline constexpr std::string_view magnitude_word = "magnitude";
 /// The name of its length among these: `velocity.magnitude`; empty for fields without components, and where
 /// one of them is called so.
 std::string magnitude_name(FieldInfo const& field);
+
+/// What may be said of a field whose name and components nobody knows: what `one` declares, by itself or by
+/// component. For visitors that describe; no other meets such fields.
+void describe_any_value(Visitor& visitor, Spec const& spec,
+                        std::function<void(Visitor&, Spec const&, bool is_component)> const& one);
 
 /// A formula, or for a vector a mapping with one for each component.
 void declare_value(Visitor& visitor, Spec const& spec, std::vector<std::string> const& components,

@@ -69,7 +69,8 @@ ordered_json array_schema(ordered_json const& element, std::size_t minimum, std:
 }
 
 ordered_json subset_schema(Declaration const& subset) {
-  ordered_json schema = array_schema(choice_schema(subset), 0, subset.words.size());
+  bool const has_names = std::ranges::any_of(subset.words, &Declaration::Word::any_name);
+  ordered_json schema = array_schema(choice_schema(subset), 0, has_names ? 0 : subset.words.size());
   schema["anyOf"][0]["uniqueItems"] = true;
   return schema;
 }
@@ -173,6 +174,26 @@ ordered_json schema_of(Declaration const& declaration) {
   return schema;
 }
 
+namespace {
+
+Declaration const* find_child(Declaration const& section, std::string_view name) {
+  auto const found = std::ranges::find(section.children, name, &Declaration::name);
+  return found == section.children.end() ? nullptr : &*found;
+}
+
+/// Sections that may be left out, though keys in them have no default, where another key stands in their place.
+std::vector<std::string> replaced_sections(SimulationInfo const& simulation,
+                                           Declaration const& root) {
+  std::vector<std::string> sections;
+  if (!simulation.in_place_of_grid.empty()) sections.emplace_back("grid");
+  auto const* verify = find_child(root, "verify");
+  if (verify != nullptr && find_child(*verify, "manufactured") != nullptr)
+    sections.emplace_back("initial");
+  return sections;
+}
+
+}  // namespace
+
 std::string describe_schema(SimulationInfo const& simulation) {
   RunConfig run = default_run(simulation, "NAME");
   ordered_json schema = {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
@@ -182,6 +203,9 @@ std::string describe_schema(SimulationInfo const& simulation) {
   root.children.front().required = true;
   root.children.front().value = nullptr;
   schema.update(schema_of(root));
+  auto& required = schema["required"];
+  for (std::string const& section : replaced_sections(simulation, root))
+    required.erase(std::remove(required.begin(), required.end(), section), required.end());
   return schema.dump(2) + '\n';
 }
 

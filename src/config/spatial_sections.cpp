@@ -86,11 +86,22 @@ void declare_source(Visitor& visitor, FieldInfo const& field, std::filesystem::p
                      [&](Spec const& item, Formula& value) { visit(v, item.name, value); });
   };
   auto const dataset = [&](Visitor& v) { declare_field(v, folder, spec, source); };
+  auto const any_components = [&](Visitor& v) {
+    for (std::string_view const axis : axis_names) {
+      Formula component;
+      v.optional_formula({.name = axis, .documentation = documentation, .variables = "xyz"},
+                         component);
+    }
+  };
   bool const is_vector = !field.components.empty();
   std::vector<Form> forms = {is_vector ? Form{.kind = Form::Kind::mapping, .body = formulas}
                                        : Form{.kind = Form::Kind::scalar, .body = formula},
                              {.kind = Form::Kind::mapping, .body = dataset}};
-  if (is_vector) forms.push_back({.kind = Form::Kind::items, .body = listed});
+  if (field.any_name)
+    forms.push_back({.kind = Form::Kind::mapping,
+                     .documentation = "Of a vector, by component.",
+                     .body = any_components});
+  if (is_vector || field.any_name) forms.push_back({.kind = Form::Kind::items, .body = listed});
   bool const given = is_vector ? !source.components.empty() : !source.formula.text.empty();
   int chosen = !source.file.empty() ? 1 : given ? 0 : -1;
   visitor.forms(spec, presence, forms, chosen);
