@@ -112,6 +112,7 @@ class NpyHeaderReader {
       auto const [end, error] = std::from_chars(left_.data(), left_.data() + left_.size(), extent);
       if (error != std::errc() || extent < 0) fail();
       left_.remove_prefix(static_cast<std::size_t>(end - left_.data()));
+      take('L');  // as Python 2 wrote long ones
       list.push_back(extent);
       if (!take(',') && !next_is(')')) fail();
     }
@@ -138,12 +139,15 @@ std::string_view kind_of(char letter) {
   return "an unknown type";
 }
 
-NumberType type_of(std::filesystem::path const& path, std::string const& descr) {
+/// Of a type without a byte order, as `f8`, that of the machine is meant.
+NumberType type_of(std::filesystem::path const& path, std::string descr) {
   auto const is_plain = [](char letter) { return letter > ' ' && letter <= '~'; };
   if (!std::ranges::all_of(descr, is_plain)) throw IoError(path, not_numpys);
   auto const refuse = [&](std::string_view what) {
     throw IoError(path, fmt::format("holds {}: '{}' (real numbers are needed)", what, descr));
   };
+  if (descr.size() > 1 && std::string_view("iuf").find(descr[0]) != std::string_view::npos)
+    descr.insert(0, 1, '=');
   if (descr.size() < 3 || std::string_view("<>|=").find(descr[0]) == std::string_view::npos)
     refuse("an unknown type");
   int bytes = 0;

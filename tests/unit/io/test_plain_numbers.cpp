@@ -148,6 +148,9 @@ TEST_F(PlainNumbers, NpyShapes) {
   EXPECT_EQ(open_npy(npy)->shape(), std::vector<std::int64_t>{1});
   write_npy(header("<f8", "(0, 3)"), "");
   EXPECT_EQ(open_npy(npy)->size(), 0);
+  write_npy(header("f8", "(1L, 1L)"), one);
+  EXPECT_EQ(open_npy(npy)->shape(), (std::vector<std::int64_t>{1, 1}));
+  EXPECT_EQ(read_npy(), std::vector<double>{7});
   write_npy("{'shape': (1,1), 'fortran_order': True, \"descr\": '<f8'}", one);
   EXPECT_EQ(read_npy(), std::vector<double>{7});
 }
