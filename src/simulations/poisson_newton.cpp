@@ -45,6 +45,7 @@ namespace {
 using expression::Expression;
 
 constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+constexpr double few_roundings = 8 * std::numeric_limits<double>::epsilon();
 constexpr int vectors_kept = 12;  // by GMRES
 
 /// The arrays that formulas are of, after u.
@@ -114,9 +115,7 @@ struct Course {
     return change <= tolerance * now || change <= tolerance * tolerance * size;
   }
   /// What is left is rounding.
-  bool is_rounding(double residual) const {
-    return residual <= 8 * std::numeric_limits<double>::epsilon() * magnitude;
-  }
+  bool is_rounding(double residual) const { return residual <= few_roundings * magnitude; }
 };
 
 /// δ is `unit` times what is in the array.
@@ -336,6 +335,9 @@ template <class T>
 bool Nonlinear<T>::take_step(Direction const& direction) {
   double const before = course_.residuals.back();
   constexpr double least_part = 0x1p-30;
+  bool const solves_its_equations = direction.result.converged();
+  std::string const of_equations =
+      solves_its_equations ? "" : fmt::format("; of its equations {}", direction.result.advice);
   bool was_positive = true;
   for (double part = 1; part >= least_part; part /= 2) {
     copy_async(tried_.span(), std::as_const(u_).span(), stream_);
@@ -344,10 +346,13 @@ bool Nonlinear<T>::take_step(Direction const& direction) {
     auto const defect = find_defect(tried_.span());
     was_positive = defect.largest < std::numeric_limits<double>::infinity();
     bool const settles = part == 1 && course_.is_small(change.largest, change.value, tolerance_);
+    bool const stays = settles && change.largest <= few_roundings * change.value;
     bool const less = defect.largest <= (1 - 1e-4 * part) * before;
     course_.magnitude = defect.magnitude;
     bool const rounds = was_positive && course_.is_rounding(defect.largest);
-    if (!less && !rounds && !(settles && was_positive)) continue;
+    bool const solved = defect.largest <= tolerance_ * course_.residuals.front() || rounds;
+    // What is not solved yet goes on by a smaller part, unless there is nothing to go by.
+    if (!less && !rounds && !(was_positive && (stays || (settles && solved)))) continue;
     std::swap(u_, tried_);
     course_.residuals.push_back(defect.largest);
     course_.corrections.push_back(change.largest);
@@ -355,16 +360,16 @@ bool Nonlinear<T>::take_step(Direction const& direction) {
     course_.inner.push_back(direction.result.iterations);
     course_.value = change.value;
     course_.size = std::max({course_.size, change.value, change.largest});
-    bool const solved = defect.largest <= tolerance_ * course_.residuals.front() || rounds;
     course_.converged = settles && solved;
-    if (settles && !solved) course_.end = "roundings of u leave no less";
+    if (stays && !less && !solved)
+      course_.end = solves_its_equations ? "roundings of u leave no less"
+                                         : "the last step leaves u as it is" + of_equations;
     return course_.end.empty();
   }
   course_.end = fmt::format(
-      "no part of the next step makes it smaller{}",
-      was_positive ? "" : ": the diffusivity is not positive there, or a value is no number");
-  if (auto const& found = direction.result; !found.converged())
-    course_.end += fmt::format("; of its equations {}", found.advice);
+      "no part of the next step makes it smaller{}{}",
+      was_positive ? "" : ": the diffusivity is not positive there, or a value is no number",
+      of_equations);
   return false;
 }
 

@@ -233,6 +233,34 @@ TEST(PoissonNewton, UnitsOfAnySize) {
   }
 }
 
+/// A change within the tolerance is no end while the residual is not.
+TEST(PoissonNewton, LooseTolerances) {
+  for (std::string const a : {"1 + u^2", "exp(u)", "1 + u"})
+    for (std::string const f : {"0", "x", "exp(-u^2)"})
+      for (char const* const tolerance : {"0.1", "1e-2", "1e-3", "1e-4", "1e-5"}) {
+        SCOPED_TRACE(fmt::format("{} {} {}", a, f, tolerance));
+        OneShot run(
+            fmt::format("simulation: poisson\ngrid: {{points: 5, upper: 0.1}}\nboundary: {{x: "
+                        "{{lower: {{dirichlet: 1}}, upper: {{neumann: 0.1}}}}}}\nparameters: "
+                        "{{diffusivity: {}, source: {}, method: newton, tolerance: {}}}\n",
+                        a, f, tolerance),
+            cpu);
+        EXPECT_EQ(run.simulation->shortfall(), "");
+        auto const residuals = numbers_of(run.simulation->tables()[0], "residual");
+        EXPECT_LE(residuals.back(), std::stod(tolerance) * residuals.front());
+      }
+}
+
+/// Nothing holds u, and the slope of the source is 0 where it begins.
+TEST(PoissonNewton, SingularWhereItBegins) {
+  OneShot const run(poisson_yaml({{4}, "pp"}, "0", {"0", "", ""}, "source: exp(-u^2)", "float64"),
+                    cpu);
+  std::string const told = run.simulation->shortfall();
+  EXPECT_NE(told.find("(the last step leaves u as it is; of its equations the matrix"),
+            std::string::npos)
+      << told;
+}
+
 /// The slope of the source has a square beyond all numbers.
 TEST(PoissonNewton, WhereThereIsNoFirstStep) {
   OneShot const run(poisson_yaml({{33}, "dd"}, "0", {"0", "", ""},
