@@ -38,10 +38,10 @@ using integration::Solution;
 using quadrature::Estimate;
 using quadrature::Outcome;
 
-/// Images have positive spacings: values that fall are taken from the last to the first.
+/// Images have positive spacings: values that fall are taken from the last to the first. One alone is the first.
 void set_axis(Grid& grid, std::size_t axis, integration::Sweep const& values) {
   grid.points[axis] = values.count;
-  grid.origin[axis] = std::min(values.from, values.to);
+  grid.origin[axis] = values.count > 1 ? std::min(values.from, values.to) : values.from;
   grid.spacing[axis] = std::abs(values.spacing());
 }
 

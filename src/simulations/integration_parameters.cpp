@@ -167,7 +167,7 @@ void Parameters::declare_sweep(config::Visitor& visitor) {
       v.visit({.name = "from", .documentation = "Its first value."}, values.from);
       v.visit({.name = "to", .documentation = "Its last value."}, values.to);
       v.visit({.name = "count",
-               .documentation = "How many values, evenly spaced.",
+               .documentation = "How many values, evenly spaced; of one alone it is `from`.",
                .minimum = 1,
                .maximum = static_cast<double>(most_values)},
               values.count);

@@ -229,6 +229,15 @@ TEST(Integration, FallingSweepsAndCurvesHaveRisingImages) {
               std::sin(-1.0) - std::sin(2.0), 1e-14);
 }
 
+TEST(Integration, ASweepOfOneValueHasTheFirst) {
+  for (std::string const to : {"1", "5"})
+    EXPECT_NEAR(values_of("{integrand: s*x, variables: {x: [0, 1]}, sweep: {s: {from: 3, to: " +
+                          to + ", count: 1}}}")
+                    .at(0),
+                1.5, 1e-14)
+        << to;
+}
+
 TEST(Integration, VegasLeavesAShortRest) {
   for (int const points : {1024, 1025, 1026, 1100, 5000}) {
     auto const found = integrate(
