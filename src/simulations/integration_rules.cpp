@@ -28,10 +28,10 @@ using quadrature::Interval;
 using quadrature::Outcome;
 using quadrature::Rule;
 
-/// What a fixed rule starts from, and about the most that it takes, when the tolerance tells how
-/// many.
-constexpr double first_points = 64, first_products = 4096;
-constexpr double most_points = 0x1p32, most_points_on_host = 0x1p28;
+/// About the most samples on the host where the tolerance tells how many: some seconds of it.
+constexpr std::int64_t most_samples_on_host = std::int64_t{1} << 28;
+/// What a fixed rule starts from, and about the most that it takes on a GPU where the tolerance tells.
+constexpr double first_points = 64, first_products = 4096, most_points = 0x1p32;
 /// Samples of a round over those of the one before. Of panels that a whole number parts anew the ends
 /// stay, and a jump, or an oscillation that fits, looks the same to one round after the other.
 constexpr double growth_of_samples = 3.7, growth_along_an_axis = 1.9;
@@ -256,9 +256,9 @@ Solution fixed(Stream& stream, Problem const& problem, Request const& request) {
   double const growth = std::max(growth_along_an_axis, std::pow(growth_of_samples, 1 / dimensions));
   if (request.points) return by_given_points<T>(stream, problem, request, goal, growth);
   // Of all integrals together, but enough for each.
-  double const most =
-      std::max(0x1p20, (stream.backend() == Backend::cuda ? most_points : most_points_on_host) /
-                           static_cast<double>(problem.integrals));
+  double const most = std::max(
+      0x1p20, (stream.backend() == Backend::cuda ? most_points : double{most_samples_on_host}) /
+                  static_cast<double>(problem.integrals));
   double const first = dimensions == 1 ? first_points : std::pow(first_products, 1 / dimensions);
   Rounds rounds(quadrature::order_of(fixed_rule(request, first_points)), growth);
   for (double points = std::max(2.0, std::floor(first));;) {
@@ -323,6 +323,7 @@ template <class T>
 Solution cubature(Stream& stream, Problem const& problem, Request const& request) {
   quadrature::CubatureOptions options;
   options.goal = *goal_of(request, precision_of<T>());
+  if (stream.backend() == Backend::cpu) options.max_evaluations = most_samples_on_host;
   if (request.points) options.max_evaluations = *request.points;
   return one_by_one(problem, [&](auto const& finite, auto parameters, auto& values) {
     auto const found = quadrature::cubature<T>(stream, finite.integrand, finite.intervals,

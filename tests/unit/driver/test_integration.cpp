@@ -229,6 +229,16 @@ TEST(Integration, FallingSweepsAndCurvesHaveRisingImages) {
               std::sin(-1.0) - std::sin(2.0), 1e-14);
 }
 
+/// It has no value, and no number of boxes is enough.
+TEST(Integration, CubatureEndsOnTheHostWhereThereIsNoIntegral) {
+  auto const found = integrate(
+      parameters_yaml("{integrand: x*y, variables: {x: [0, 1], y: [-inf, inf], z: [0, 1], "
+                      "w: [0, 1]}}"),
+      cpu);
+  EXPECT_LE(found.evaluations, 0x1p28);
+  EXPECT_NE(found.shortfall.find("the tolerance is not met"), std::string::npos);
+}
+
 TEST(Integration, ASweepOfOneValueHasTheFirst) {
   for (std::string const to : {"1", "5"})
     EXPECT_NEAR(values_of("{integrand: s*x, variables: {x: [0, 1]}, sweep: {s: {from: 3, to: " +
