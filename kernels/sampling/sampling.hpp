@@ -63,7 +63,8 @@ inline constexpr int sobol_replicas = 16;
 
 /// Sobol sequences (sobol.hpp), 16 independently scrambled replicas of n points, n a power of two
 /// and at most 2^31. The estimate is 3.59 times the standard error of the mean of the replicas'
-/// means, the 99.7 % bound of Student's t with 15 degrees of freedom, plus the same for rounding.
+/// means, the 99.7 % bound of Student's t with 15 degrees of freedom, plus the same for rounding. It
+/// is too small at times where f has no finite variance.
 /// For smooth f the error falls as n^(-3/2) or so, not as n^(-1/2). Needs at least 16 points; uses
 /// the largest number of them that is 16·2^k.
 template <class T>
