@@ -67,7 +67,7 @@ test_packages=(libvtk9-dev libgtest-dev)
 phantom_packages=(python3-numpy python3-h5py)
 # shellcheck disable=SC2034  # read by the scripts beside this one
 all_packages=("${build_packages[@]}" "${test_packages[@]}" "${phantom_packages[@]}"
-  python3-matplotlib hdf5-tools)
+  python3-matplotlib python3-yaml hdf5-tools)
 # shellcheck disable=SC2034  # as above
 paraview_packages=(paraview xvfb python3-venv)
 
