@@ -21,6 +21,13 @@ std::int64_t values_of_plane(int dims, std::array<std::int64_t, 3> const& points
 
 bool by_columns(Backend backend, int dims) { return backend == Backend::cuda && dims == 2; }
 
+/// Columns of all parts of a grid that are reduced by themselves, and the numbers that each has.
+std::size_t columns_of(Backend backend, int dims, std::array<std::int64_t, 3> const& points) {
+  if (!by_columns(backend, dims)) return 0;
+  return static_cast<std::size_t>(parts_of_rows(points[1], points) * points[0]);
+}
+constexpr std::size_t numbers_of_column = 3;
+
 /// Parts of more values than a tile may have are cut into tiles that are about as large as each other.
 TileCuts cuts_of(int dims, std::array<std::int64_t, 3> const& points) {
   std::int64_t const part =
@@ -53,13 +60,20 @@ FieldReduction<T>::FieldReduction(Stream const& stream, FieldOperation<T> const&
   auto const& [dims, points, spacing, wraps] = operation;
   if (by_columns(stream.backend(), dims)) {
     columns_.emplace(stream, FieldOperation<double>{dims, points, spacing, wraps}, 1);
-    of_columns_ =
-        Buffer<double>(stream, MemorySpace::device,
-                       static_cast<std::size_t>(3 * parts_of_rows(points[1], points) * points[0]));
+    of_columns_ = Buffer<double>(stream, MemorySpace::device,
+                                 numbers_of_column * columns_of(stream.backend(), dims, points));
     return;
   }
   sums_ = Buffer<FieldNumbers>(stream, MemorySpace::device,
                                static_cast<std::size_t>(sums_of(stream.backend(), operation)));
+}
+
+template <class T>
+std::size_t FieldReduction<T>::bytes(Backend backend, FieldOperation<T> const& operation) {
+  auto const& [dims, points, spacing, wraps] = operation;
+  std::size_t const counter = by_columns(backend, dims) ? sizeof(unsigned) : 0;
+  return static_cast<std::size_t>(sums_of(backend, operation)) * sizeof(FieldNumbers) + counter +
+         numbers_of_column * columns_of(backend, dims, points) * sizeof(double);
 }
 
 template <class T>
@@ -98,7 +112,7 @@ void FieldReduction<T>::find_parts(Stream& stream, std::int64_t first_plane,
   if (columns_) {
     std::int64_t const rows = std::ssize(values) / plane_values();
     std::int64_t const parts = parts_of_rows(rows, operation_.points);
-    auto const all = std::ssize(of_columns_.span()) / 3;
+    auto const all = of_columns_.size() / numbers_of_column;
     FieldColumns const columns = {of_columns_.data(), of_columns_.data() + all,
                                   of_columns_.data() + 2 * all};
     cuda_columns(stream, operation_, values.data(), first_plane, rows, columns);

@@ -23,6 +23,8 @@ template <class T>
 class FieldReduction {
  public:
   FieldReduction(Stream const& stream, FieldOperation<T> const& operation);
+  /// Of device memory.
+  static std::size_t bytes(Backend backend, FieldOperation<T> const& operation);
 
   /// Queues the result, an array of one, of all values. Throws `std::invalid_argument` for another
   /// number of them than the grid has.

@@ -343,6 +343,7 @@ MemoryForecast forecast_slabs(config::RunConfig const& run, Device const& device
     if (!run.verify.exact.empty()) memory.host_bytes += comparison_bytes(*plan, device.backend());
     for (config::FieldInfo const& field : run.fields) memory.streamed.push_back(field.name);
   }
+  memory.other_bytes += steps.other_bytes;
   memory.rank_bytes = memory.bytes();
   memory.ranks_beside = ranks_together(run, device) - 1;
   require_room(run, device, memory);

@@ -26,6 +26,7 @@ struct SlabSteps {
   OfStripAxes<std::string> needed_of_strips = {of_few, of_few};
   /// Of several ranks: whether nobody has the whole of the fields.
   bool without_whole = false;
+  std::size_t other_bytes = 0;  ///< of several ranks: what each takes beside arrays and sides
 
   static constexpr char const* of_few =
       "of heat by ftcs and rk4, of wave and advection, or of pde by explicit schemes";

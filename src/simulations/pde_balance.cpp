@@ -56,6 +56,19 @@ Balances<T>::Balances(config::RunConfig const& run, equations::ModalSplit const&
 }
 
 template <class T>
+std::size_t Balances<T>::bytes(config::RunConfig const& run, equations::ModalSplit const& split,
+                               Backend backend) {
+  if (split.balances.empty()) return 0;
+  auto const system = with_terms_of(run, split);
+  std::size_t bytes =
+      sizeof(evaluate::DeviceClock) + static_cast<std::size_t>(run.grid.size()) * sizeof(T);
+  for (equations::Term const balance : split.balances)
+    bytes += GlobalFinder<T>::bytes(backend, run.grid,
+                                    mean_and_largest(run, system, balance).operands.size());
+  return bytes;
+}
+
+template <class T>
 void Balances<T>::find(double time, std::vector<system::Input<T>> const& inputs) {
   if (balances_.empty()) return;
   evaluate::set_clock(stream_, clock_.data(), {time, 0, 0});

@@ -23,6 +23,9 @@ class Balances {
  public:
   /// `run` and `split` must outlive it.
   Balances(config::RunConfig const& run, equations::ModalSplit const& split, Stream const& stream);
+  /// Of device memory.
+  static std::size_t bytes(config::RunConfig const& run, equations::ModalSplit const& split,
+                           Backend backend);
 
   /// Throws `ConfigError` where such a mean is not 0 but for the rounding of values that were
   /// given. Waits for the device.

@@ -52,6 +52,13 @@ GlobalFinder<T>::GlobalFinder(Stream const& stream, Grid const& grid, Wraps cons
 }
 
 template <class T>
+std::size_t GlobalFinder<T>::bytes(Backend backend, Grid const& grid, std::size_t operands) {
+  if (operands == 0) return 0;
+  return operands * sizeof(reduce::FieldNumbers) +
+         reduce::FieldReduction<T>::bytes(backend, operation_of<T>(grid, {}));
+}
+
+template <class T>
 bool GlobalFinder<T>::needs_scratch(Terms const& terms, std::span<Term const> operands) {
   return std::ranges::any_of(operands,
                              [&](Term operand) { return component_of(terms, operand) < 0; });

@@ -41,6 +41,9 @@ class GlobalFinder {
   GlobalFinder(Stream const& stream, Grid const& grid, Wraps const& wraps,
                equations::Terms const& terms, std::span<equations::Term const> operands);
 
+  /// Device memory that one takes for so many operands.
+  static std::size_t bytes(Backend backend, Grid const& grid, std::size_t operands);
+
   bool empty() const { return operands_.empty(); }
   /// Whether an operand is more than a component as it is, so that it needs an array.
   static bool needs_scratch(equations::Terms const& terms,

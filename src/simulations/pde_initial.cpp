@@ -209,17 +209,15 @@ std::vector<FirstValues> first_values(config::RunConfig const& run) {
   if (!initial) return values;
   for (Unknown const& field : in_order(run, *initial)) {
     auto const stencil = stencil_of(*initial, field, run.grid, space_of_values(run));
-    values.push_back({field, equations::program_of(stencil.terms, stencil.rates, run.grid.dims)});
+    values.push_back({field, equations::program_of(stencil.terms, stencil.rates, run.grid.dims),
+                      stencil.operands.size()});
   }
   return values;
 }
 
 bool first_values_are_nearby(config::RunConfig const& run) {
-  auto const& initial = parameters_of(run).initial;
-  if (!initial) return true;
-  return std::ranges::all_of(in_order(run, *initial), [&](Unknown const& field) {
-    return stencil_of(*initial, field, run.grid, space_of_values(run)).operands.empty();
-  });
+  return std::ranges::all_of(first_values(run),
+                             [](FirstValues const& values) { return values.operands == 0; });
 }
 
 std::int64_t reach_of_first_values(config::RunConfig const& run, int axis) {

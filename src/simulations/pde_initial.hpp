@@ -40,6 +40,7 @@ std::vector<equations::Unknown> in_order(config::RunOptions const& run,
 struct FirstValues {
   equations::Unknown field;
   equations::StencilProgram program;
+  std::size_t operands;  ///< what it takes over the whole grid
 
   std::vector<std::size_t> components() const;
 };

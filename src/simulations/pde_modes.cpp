@@ -13,6 +13,7 @@
 #include "model/modal_scheme.hpp"
 #include "model/modal_stepper.hpp"
 #include "model/values.hpp"
+#include "simulations/pde_balance.hpp"
 #include "simulations/pde_implicit.hpp"
 #include "simulations/pde_parameters.hpp"
 #include "simulations/pde_quantities.hpp"
@@ -270,10 +271,10 @@ MemoryForecast modal_memory_of(config::RunConfig const& run, Backend backend) {
     using Stepper = ModalStepper<decltype(zero)>;
     memory.other_bytes += Stepper::bytes(backend, run.grid, split.system, modal_scheme_of(run),
                                          modal_variants_of(run));
+    memory.other_bytes += Balances<decltype(zero)>::bytes(run, split, backend);
     memory.saved_bytes += Stepper::saved_bytes(run.grid, split.system, modal_scheme_of(run));
   });
-  if (!split.balances.empty())
-    memory.other_bytes += static_cast<std::size_t>(run.grid.size()) * size_of(run.precision);
+  memory.other_bytes += global_finder_bytes(run, backend, true);
   memory.saved_arrays += run.time.scheme == "imex_bdf2" ? 3 : 1;  // all components together
   return memory;
 }

@@ -424,13 +424,14 @@ std::vector<Row> rank_rows(config::RunConfig const& run, Device const& device,
 
 MemoryForecast rank_memory(config::RunConfig const& run, Device const& device) {
   auto rows = rows_of(run, device.backend());
-  auto const steps = slab_steps(run, device, rows);
+  auto steps = slab_steps(run, device, rows);
   auto const plan = plan_slabs(run, device, rows, steps);
+  steps.other_bytes = global_pass_bytes(run, device.backend()) +
+                      global_finder_bytes(run, device.backend(), !steps.without_whole);
   std::erase_if(rows, [](Row const& row) {  // the plan counts them
     return row.role == Role::scratch && row.name != "coefficient";
   });
   auto memory = forecast_slabs(run, device, rows, steps, plan);
-  memory.other_bytes += global_pass_bytes(run, device.backend());
   if (!steps.without_whole && needs_spare(run)) memory.host_bytes += steps.shape.bytes();
   if (!goes_by_multigrid(run)) return memory;
   std::size_t const kept = add_kept_memory(memory, run);

@@ -15,15 +15,19 @@
 #include "kernels/system/planes.hpp"
 #include "kernels/system/system.hpp"
 #include "model/values.hpp"
+#include "simulations/pde_events.hpp"
 #include "simulations/pde_globals.hpp"
 #include "simulations/pde_implicit.hpp"
+#include "simulations/pde_initial.hpp"
 #include "simulations/pde_lasting.hpp"
 #include "simulations/pde_march.hpp"
 #include "simulations/pde_modes.hpp"
+#include "simulations/pde_parameters.hpp"
 #include "simulations/pde_quantities.hpp"
 #include "simulations/pde_ranks.hpp"
 #include "simulations/pde_schemes.hpp"
 #include "simulations/pde_side_values.hpp"
+#include "simulations/pde_stop.hpp"
 
 namespace gridstride::pde {
 
@@ -206,11 +210,57 @@ std::size_t global_pass_bytes(config::RunConfig const& run, Backend backend) {
   return GlobalPasses<double>::bytes(run.grid, Passing(run).globals());
 }
 
+namespace {
+
+std::size_t finder_bytes(config::RunConfig const& run, Backend backend, std::size_t operands) {
+  return with_zero_of(run.precision, [&](auto zero) {
+    return GlobalFinder<decltype(zero)>::bytes(backend, run.grid, operands);
+  });
+}
+
+/// What is explicit, and all equations for a look before the first step.
+std::size_t limit_bytes(config::RunConfig const& run, Backend backend, bool has_explicit) {
+  if (run.time.adaptive) return 0;
+  std::size_t bytes = 0;
+  auto const add = [&](auto const& linearisation) {
+    bytes += finder_bytes(run, backend, linearisation->operands().size());
+  };
+  if (has_explicit) std::ranges::for_each(explicit_linearisations(run), add);
+  if (goes_by_multigrid(run)) add(linearisation_of(run));
+  return bytes;
+}
+
+}  // namespace
+
+std::size_t global_finder_bytes(config::RunConfig const& run, Backend backend, bool has_whole) {
+  Parameters const& parameters = parameters_of(run);
+  std::size_t bytes = 0;
+  auto const add = [&](equations::Stencil const& stencil) {
+    bytes += finder_bytes(run, backend, stencil.operands.size());
+  };
+  for (std::size_t event = 0; event < parameters.sections.events.size(); ++event)
+    add(event_stencil(run, event));
+  if (parameters.sections.stop.condition >= 0) add(condition_stencil(run));
+  // What first values are found by is gone when steps are chosen.
+  std::size_t first = 0, limits = 0;
+  if (has_whole) {
+    for (Quantity const& quantity : parameters.quantities) add(stencil_of(run, quantity));
+    for (FirstValues const& values : first_values(run))
+      first = std::max(first, finder_bytes(run, backend, values.operands));
+  }
+  if (!goes_by_modes(run)) {
+    auto const stencil = stencil_of(run);
+    add(stencil);
+    limits = limit_bytes(run, backend, !stencil.operands.empty());
+  }
+  return bytes + std::max(first, limits);
+}
+
 MemoryForecast memory_of(config::RunConfig const& run, Inputs const&, Backend backend) {
   if (run.ranks > 1) return rank_memory(run, Device::open(backend, run.device.ordinal));
   if (goes_by_modes(run)) return modal_memory_of(run, backend);
   auto memory = forecast(run, rows_of(run, backend));
-  memory.other_bytes += global_pass_bytes(run, backend);
+  memory.other_bytes += global_pass_bytes(run, backend) + global_finder_bytes(run, backend, true);
   if (run.time.adaptive)
     memory.other_bytes += AdaptiveSteps::bytes(run.grid, stencil_of(run).rates.size());
   if (goes_by_multigrid(run)) add_implicit_memory(memory, run, backend);

@@ -35,6 +35,8 @@ std::vector<Row> rows_of(config::RunConfig const& run, Backend backend);
 MemoryForecast memory_of(config::RunConfig const& run, Inputs const& inputs, Backend backend);
 /// Device memory of passes that find values over the grid.
 std::size_t global_pass_bytes(config::RunConfig const& run, Backend backend);
+/// Of all else that finds such values, of a process that has the whole of the fields or not.
+std::size_t global_finder_bytes(config::RunConfig const& run, Backend backend, bool has_whole);
 
 /// Whether a of some side with ∂u/∂n + a·u = g depends on time.
 bool factors_change(config::RunConfig const& run);

@@ -197,6 +197,13 @@ inline std::vector<MemoryCase> memory_cases() {
            "time: {scheme: rk4, end: 8e-7, step: 2e-7}\n"
            "diagnostics: [{integral: norm2(grad(q))}, {maximum: {of: div(q), where: true}}]\n",
        false, "hdf5", ", derived: {speed: norm(q), turn: curl(q), more: q + t*q}"},
+      {"pde of values over the grid",
+       "simulation: pde\n" + plane +
+           "boundary: {x: periodic, y: periodic}\n"
+           "equations: {u: laplace(u) - mean(u^2)*u}\ninitial: {u: \"sin(2*pi*x)\"}\n"
+           "time: {scheme: rk4, end: 8e-7, step: 2e-7}\nstop: {when: max(u) > 3}\n"
+           "events: {at: 4e-7, set: {u: u - mean(u)}}\n",
+       false, "hdf5", ", derived: {off: u - mean(u)}"},
       {"convolution",
        "simulation: convolution\n" + plane +
            "parameters: {signal: \"x*y\", filters: [{gaussian: {sigma: 3, axis: [x, y]}}]}\n"},

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/buffer.hpp"
+#include "core/memory_use.hpp"
 #include "kernels/histogram/histogram.hpp"
 #include "kernels/histogram/order_statistics.hpp"
 #include "kernels/reduce/field.hpp"
@@ -214,7 +215,8 @@ inline constexpr struct {
                    {2, {11, 34, 1}}, {2, {301, 1203, 1}}, {2, {2, 9001, 1}},    {3, {7, 5, 31}},
                    {3, {64, 3, 65}}, {3, {257, 129, 5}},  {3, {200, 331, 9}}};
 
-/// The numbers of a field have the same bits in whatever order its parts are found, and are right.
+/// The numbers of a field have the same bits in whatever order its parts are found, and are right; what
+/// finds them takes as much memory as it says.
 template <class T>
 void expect_field_parts(Stream& stream) {
   for (auto const& [dims, points] : field_sizes) {
@@ -238,7 +240,10 @@ void expect_field_parts(Stream& stream) {
         stream.synchronize();
         return numbers;
       };
+      std::size_t const before = memory_use(stream.backend()).now;
       reduce::FieldReduction<T> reduction(stream, operation);
+      EXPECT_EQ(memory_use(stream.backend()).now - before,
+                reduce::FieldReduction<T>::bytes(stream.backend(), operation));
       reduction.find(stream, field.span(), result.span());
       auto const whole = found();
       double sum = 0;

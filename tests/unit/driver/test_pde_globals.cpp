@@ -233,6 +233,74 @@ std::string line_of(std::string const& equation, std::string const& scheme,
       equation, scheme, more);
 }
 
+/// Each has columns of its own on a GPU, as many as the grid has points here: 12 times a field in float32.
+TEST(PdeGlobals, AreInTheForecast) {
+  auto const other = [](std::string const& more) {
+    auto const run = test::config_of(
+        "simulation: pde\nprecision: float32\ngrid: {points: [1000, 3]}\n"
+        "boundary: {x: periodic, y: periodic}\nkernels: {system: points}\n" +
+        more);
+    return memory_of(entry_of(run), run, {}, Backend::cuda).other_bytes;
+  };
+  Grid const grid{.dims = 2, .points = {1000, 3, 1}, .origin = {}, .spacing = {1, 1, 1}};
+  std::size_t const one = pde::GlobalFinder<float>::bytes(Backend::cuda, grid, 1);
+  EXPECT_GE(one, 3000 * 3 * sizeof(double));
+  EXPECT_EQ(pde::GlobalFinder<float>::bytes(Backend::cuda, grid, 0), 0);
+  std::string const time = "time: {end: 1}\n", first = "initial: {u: x}\n",
+                    decay = "equations: {u: -u}\n", mean = "equations: {u: -u + mean(u)}\n";
+  std::size_t const none = other(decay + first + time);
+  // In the equations, and in the limit of the step.
+  EXPECT_EQ(other(mean + first + time), none + 2 * one);
+  std::string const adaptive = "time: {scheme: rk45, step: adaptive, end: 1}\n";
+  EXPECT_EQ(other(mean + first + adaptive), other(decay + first + adaptive) + one);
+  for (char const* more : {"events: {at: 0.5, set: {u: u - mean(u)}}\n",
+                           "stop: {when: mean(u) > 3}\n", "output: {derived: {off: u - mean(u)}}\n",
+                           "diagnostics: [{integral: norm(grad(u))*max(u)}]\n"})
+    EXPECT_EQ(other(decay + first + time + more), none + one) << more;
+  // First values are there before limits are looked for.
+  std::string const of_first = "initial: {u: x, v: u - mean(u)}\n";
+  EXPECT_EQ(other("equations: {u: -u, v: -v}\n" + of_first + time),
+            other("equations: {u: -u, v: -v}\ninitial: {u: x, v: x}\n" + time) + one);
+  EXPECT_EQ(other("equations: {u: -u + mean(u), v: -v}\n" + of_first + time),
+            other("equations: {u: -u, v: -v}\ninitial: {u: x, v: x}\n" + time) + 2 * one);
+}
+
+TEST(PdeGlobals, OfRanksAreInTheForecast) {
+  auto const of_rank = [](char const* derived) {
+    auto run = test::config_of(
+        fmt::format("simulation: pde\ngrid: {{points: [100, 400]}}\n"
+                    "equations: {{u: laplace(u)}}\ninitial: {{u: x}}\ntime: {{end: 1}}\n"
+                    "output: {{derived: {{off: u - mean(u), other: {}}}}}\n",
+                    derived));
+    run.ranks = 2;
+    return memory_of(entry_of(run), run, {}, Backend::cpu).rank_bytes;
+  };
+  Grid const grid{.dims = 2, .points = {100, 400, 1}, .origin = {}, .spacing = {1, 1, 1}};
+  EXPECT_EQ(of_rank("u - mean(u)"),
+            of_rank("u - 1") + pde::GlobalFinder<double>::bytes(Backend::cpu, grid, 1));
+}
+
+/// The mean of what a constraint leaves open is watched, of two operands, in an array.
+TEST(PdeGlobals, OfModesAreInTheForecast) {
+  auto const other = [](char const* constraint, char const* more) {
+    auto const run = test::config_of(
+        fmt::format("simulation: pde\ngrid: {{points: [64, 32]}}\n"
+                    "boundary: {{x: periodic, y: periodic}}\nspace: {{derivatives: spectral}}\n"
+                    "equations: {{w: laplace(w), 0: {}}}\ninitial: {{w: \"sin(2*pi*x)\"}}\n"
+                    "time: {{scheme: ark3, end: 1, step: 0.1}}\n{}",
+                    constraint, more));
+    return memory_of(entry_of(run), run, {}, Backend::cuda).other_bytes;
+  };
+  Grid const grid{.dims = 2, .points = {64, 32, 1}, .origin = {}, .spacing = {1, 1, 1}};
+  auto const finder = [&](std::size_t operands) {
+    return pde::GlobalFinder<double>::bytes(Backend::cuda, grid, operands);
+  };
+  std::size_t const closed = other("laplace(psi) - psi + w", "");
+  EXPECT_EQ(other("laplace(psi) + w", ""),
+            closed + finder(2) + 64 * 32 * sizeof(double) + sizeof(evaluate::DeviceClock));
+  EXPECT_EQ(other("laplace(psi) - psi + w", "stop: {when: max(w) < 0.1}\n"), closed + finder(1));
+}
+
 /// The mean's eigenvalue is −1000 and the step that of forward Euler for it, sharp; of extremes the
 /// bound is the same number.
 TEST(PdeGlobals, DoNotBlowUp) {

@@ -96,6 +96,17 @@ TEST(RunningHostOfFloats, PartsOfFieldsAreNotCut) {
             "field reduction: 8008 elements in place of 8000");
 }
 
+/// On a GPU three numbers for each column of a part, by sums, and a counter; 1, 2 and 4 rows are a part.
+TEST(RunningHostOfFloats, FieldsInTwoDimensionsTakeColumnsOfAGpu) {
+  for (auto const& [rows, parts] : {std::pair{3, 3}, {600, 300}, {1030, 258}}) {
+    reduce::FieldOperation<float> const operation{.dims = 2, .points = {1000, rows, 1}};
+    auto const bytes = reduce::FieldReduction<float>::bytes(Backend::cuda, operation);
+    auto const sums = reduce::FieldReduction<float>::sums_of(Backend::cuda, operation);
+    EXPECT_EQ(sums, parts);
+    EXPECT_EQ(bytes, static_cast<std::size_t>(parts) * (3 * 1000 * sizeof(double) + 32) + 4);
+  }
+}
+
 TEST(RunningHostOfFloats, MoreOrFewerElementsThanSaidAreRefused) {
   auto stream = host();
   reduce::RunningReduction<reduce::SumOperation<float>> part(stream, 80, {10, 13});
