@@ -248,7 +248,7 @@ __global__ void __launch_bounds__(shape_of<dims, variable>.warps* warp_size)
   } else {
     row_offset[0] = place.column;
   }
-  Walk ahead(first - 1, a.points[last], stride[last]);
+  ShortWalk ahead(first - 1, a.points[last], stride[last]);
   auto const next_plane = [&](PlaneType& plane) {
 #pragma unroll
     for (int row = 0; row < PlaneType::rows; ++row) {
