@@ -112,10 +112,11 @@ TEST(PdeSides, AWallEndsALine) {
 
 /// All variants give the same bits for all kinds of sides.
 TEST(PdeSides, VariantsHaveTheSameBits) {
-  for (std::string const& text : {test::antiperiodic_pde(11), test::walled_pde(13),
-                                  test::manufactured_pde(mixed, 2, "rrnr", 9, "rk4"),
-                                  test::manufactured_pde(mixed, 2, "pprr", 9, "ssprk3"),
-                                  test::manufactured_pde("0.03*laplace(#)", 3, "rdpprr", 6, "euler")}) {
+  for (std::string const& text :
+       {test::antiperiodic_pde(11), test::walled_pde(13),
+        test::manufactured_pde(mixed, 2, "rrnr", 9, "rk4"),
+        test::manufactured_pde(mixed, 2, "pprr", 9, "ssprk3"),
+        test::manufactured_pde("0.03*laplace(#)", 3, "rdpprr", 6, "euler")}) {
     auto const reference = run_pde(text + "kernels: {system: reference}\n");
     auto const threads = run_pde(text + "kernels: {system: threads}\n");
     EXPECT_EQ(reference.fields, threads.fields) << text;
