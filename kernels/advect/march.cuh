@@ -109,8 +109,8 @@ struct Walk {
   }
 };
 
-/// The same, for as many rows as an int counts. On an H200 steps of one flux, in float64, take 12 % less with it,
-/// and those of weno5 in float32 8 % more.
+/// The same, for as many rows as an int counts. On an H200 upwind and lax_wendroff in float64 take 12 % less with it
+/// than where rows were counted up; weno5 in float32 takes 8 % more with it than with `Walk`.
 struct ShortWalk {
   long long offset, step;
   int left, rows;  ///< before the axis begins again, and then: as far as an int counts
