@@ -219,7 +219,8 @@ __global__ void __launch_bounds__(shape_of<dims, T>.threads(), shape_of<dims, T>
   constexpr int group = shape_of<dims, T>.group;
   if (blockIdx.x < work.side_blocks) {
     long long const thread = threadIdx.x + warp_size * threadIdx.y;
-    side_point<dims, variable>(a, blockIdx.x * shape_of<dims, T>.threads() + thread);
+    side_point<dims, variable>(
+        a, static_cast<long long>(blockIdx.x) * shape_of<dims, T>.threads() + thread);
     return;
   }
   auto const [i, j, first, last] = place_of<dims, width, T>(a.points, work);
