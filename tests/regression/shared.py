@@ -19,6 +19,8 @@ ENVIRONMENT = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_R
                "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_hwloc_base_binding_policy": "none",
                "OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "self,vader",
                "OMPI_MCA_btl_vader_single_copy_mechanism": "none", "OMP_NUM_THREADS": "1",
+               # a rank that waits leaves its processor to others, of this run and of tests beside it
+               "OMPI_MCA_mpi_yield_when_idle": "1",
                # mpirun would sleep for two seconds before it ends where a rank has failed
                "OMPI_MCA_odls_base_sigkill_timeout": "0"}
 
