@@ -12,6 +12,7 @@
 #include "core/error.hpp"
 #include "kernels/elementwise/elementwise.hpp"
 #include "kernels/poisson/poisson.hpp"
+#include "simulations/heat_implicit.hpp"
 #include "simulations/heat_parameters.hpp"
 #include "simulations/heat_schemes.hpp"
 
@@ -30,7 +31,9 @@ poisson::Sides kinds_of(config::RunConfig const& run) {
 }  // namespace
 
 bool takes_multigrid(config::RunConfig const& run) {
-  return parameters_as<Parameters>(run).solver == "multigrid";
+  auto const& solver = parameters_as<Parameters>(run).solver;
+  if (solver == "auto") return is_implicit(run) && is_bounded(run);
+  return solver == "multigrid";
 }
 
 template <class T>

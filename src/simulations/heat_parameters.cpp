@@ -24,6 +24,7 @@ void Parameters::fields(config::Visitor& visitor, config::RunOptions const& run)
                                     .variables = "xyzt"},
                                    config::Presence::optional, folder, source);
   constexpr config::Choice solvers[] = {
+      {"auto", "`multigrid` for a diffusivity in 3D that is no number, else `splitting`"},
       {"splitting", "tridiagonal systems along one axis after the other"},
       {"multigrid",
        "all axes at once, as the scheme has it, by cycles through coarser and coarser grids"}};

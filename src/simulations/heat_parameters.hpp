@@ -20,7 +20,7 @@ class Parameters final : public config::ParameterSet {
   config::FieldSource source = {{"0", expression::Expression(0.0), {}}, {}, {}, {}};
   mutable SurveyedValues surveyed_diffusivity, surveyed_source;
 
-  std::string solver = "splitting";
+  std::string solver = "auto";
   std::optional<double> tolerance;  ///< empty: 1e-12, in float32 1e-7
 
   void fields(config::Visitor& visitor, config::RunOptions const& run) override;

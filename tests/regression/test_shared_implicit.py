@@ -20,7 +20,7 @@ def implicit(points, sides, time, diffusivity="0.1", source="0", **changes):
         time = {"scheme": time, "end": 0.05, "step": 0.013}
     return heat(grid={"points": points}, boundary=sides, time=time,
                 initial={"u": "-exp(-20*((x - 0.4)^2 + (y - 0.3)^2))"},
-                parameters={"diffusivity": diffusivity, "source": source},
+                parameters={"diffusivity": diffusivity, "source": source, "solver": "splitting"},
                 **{"output": {"every": {"count": 3}}, "diagnostics": ["norms"], **changes})
 
 

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <numbers>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "support/heat_cases.hpp"
@@ -171,13 +172,15 @@ inline std::string jumps(std::string const& scheme, std::string const& points, d
       points, scheme, steps * step, step);
 }
 
-/// Of a config of implicit steps, by cycles of multigrid in the place of splitting.
-inline std::string whole(std::string yaml) {
-  std::string const solver = "solver: multigrid", flow = "parameters: {", block = "parameters:\n";
+/// Of a config of implicit steps, by a solver that is named.
+inline std::string solved_by(std::string yaml, std::string const& name) {
+  std::string const solver = "solver: " + name, flow = "parameters: {", block = "parameters:\n";
   if (auto const at = yaml.find(flow); at != std::string::npos)
     return yaml.insert(at + flow.size(), solver + ", ");
   return yaml.insert(yaml.find(block) + block.size(), "  " + solver + "\n");
 }
+inline std::string whole(std::string yaml) { return solved_by(std::move(yaml), "multigrid"); }
+inline std::string split(std::string yaml) { return solved_by(std::move(yaml), "splitting"); }
 
 /// The largest magnitude at the end.
 inline double largest_after(std::string const& yaml) {

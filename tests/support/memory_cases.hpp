@@ -124,7 +124,8 @@ inline std::vector<MemoryCase> memory_cases() {
       {"heat of fields in implicit steps",
        "simulation: heat\nprecision: float32\ngrid: {points: [101, 90, 83]}\n"
        "boundary: {x: {neumann: \"t + y\"}, y: {dirichlet: \"x\"}}\n"
-       "initial: {u: x}\nparameters: {diffusivity: \"1 + x\", source: \"sin(t)\"}\n"
+       "initial: {u: x}\nparameters: {diffusivity: \"1 + x\", source: \"sin(t)\", solver: "
+       "splitting}\n"
        "time: {scheme: crank_nicolson, end: 2e-3, step: 1e-3}\n"},
       {"heat in implicit steps that follow their error",
        "simulation: heat\n" + plane +

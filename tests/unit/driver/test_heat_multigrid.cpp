@@ -66,6 +66,25 @@ TEST(HeatMultigrid, KeepsWhatIsSteady) {
         << scheme;
 }
 
+/// Splitting with bounds for a field in 3D is of the order of its scheme, too, but where α jumps only at
+/// steps that are far shorter.
+TEST(HeatMultigrid, IsWhatFieldsIn3DTake) {
+  auto const end_of = [](char const* solver, double step) {
+    return test::solve(
+        test::config_of(fmt::format(
+            "simulation: heat\ngrid: {{points: [9, 8, 7]}}\n"
+            "boundary: {{x: {{dirichlet: 0}}, y: {{neumann: 0}}, z: periodic}}\n"
+            "initial: {{u: \"sin(pi*x)*(1 + cos(pi*y))\"}}\n"
+            "parameters: {{diffusivity: \"if(x < 0.5, 1, 1e-2)\"{}}}\n"
+            "time: {{scheme: tr_bdf2, end: 0.2, step: {}}}\noutput: {{every: {{count: 1}}}}\n",
+            solver, step)),
+        Backend::cpu);
+  };
+  auto const right = end_of(", solver: multigrid", 1e-3);
+  EXPECT_LE(test::relative_difference(end_of("", 0.01), right), 1e-3);
+  EXPECT_GE(test::relative_difference(end_of(", solver: splitting", 0.01), right), 0.1);
+}
+
 /// Steps are long.
 TEST(HeatMultigrid, IsStableWhateverTheDiffusivity) {
   for (auto const* scheme : {"backward_euler", "tr_bdf2"})
