@@ -268,6 +268,15 @@ std::vector<Problem> dataset_problems(config::RunConfig const& run, Inputs const
   return problems;
 }
 
+/// Whether a reference is what the run writes. A folder stands for the result in it.
+bool is_own_result(OutputPaths const& paths, fs::path const& reference) {
+  std::error_code none;
+  if (paths.owns(reference) || fs::equivalent(reference, paths.directory, none)) return true;
+  return std::ranges::any_of(fs::directory_iterator(reference, none), [&](auto const& entry) {
+    return entry.path().extension() == ".h5" && paths.owns(entry.path());
+  });
+}
+
 /// A run that writes over its config, or is compared with itself.
 std::vector<Problem> own_output_problems(config::RunConfig const& run) {
   std::vector<Problem> problems;
@@ -275,7 +284,7 @@ std::vector<Problem> own_output_problems(config::RunConfig const& run) {
   if (paths.owns(run.file))
     problems.push_back(
         run.problem(run.location("output.directory"), "the run would write over its own config"));
-  if (!run.verify.reference.empty() && paths.owns(run.verify.reference))
+  if (!run.verify.reference.empty() && is_own_result(paths, run.verify.reference))
     problems.push_back(
         run.problem(run.location("verify.reference"),
                     fmt::format("{} is what this very run writes, and always equal to it",

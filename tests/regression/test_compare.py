@@ -147,6 +147,13 @@ class Verify(support.Case):
         self.assertIn("other.yaml: against", out)
         self.assertTrue(out.endswith("1 of 2 verified\n"))
 
+    def test_a_run_is_not_compared_with_itself(self):
+        (self.directory / "link").symlink_to("outputs/case")
+        for name in ("case/case.h5", "case", "case/", "./case", "../link"):
+            _, err = self.call("verify", self.file, "--set", f"verify.reference=outputs/{name}",
+                               code=support.BAD_INPUT)
+            self.assertIn("is what this very run writes, and always equal to it", err)
+
     def test_missing_reference(self):
         (self.directory / "reference/case.h5").unlink()
         _, err = self.call("verify", self.file, code=support.BAD_INPUT)
