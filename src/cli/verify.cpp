@@ -10,12 +10,16 @@
 
 #include "cli/commands.hpp"
 #include "cli/json.hpp"
+#include "config/input_files.hpp"
+#include "core/console.hpp"
 #include "core/error.hpp"
+#include "core/host_limits.hpp"
 #include "driver/output_paths.hpp"
 #include "driver/prepare.hpp"
 #include "driver/run.hpp"
 #include "io/atomic_file.hpp"
 #include "io/compare.hpp"
+#include "io/result.hpp"
 
 namespace gridstride::cli {
 
@@ -23,9 +27,47 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// Whether a result holds what another one can be compared with.
+bool is_comparable(io::ResultFile const& result) {
+  return !result.fields().empty() || !result.tables().empty();
+}
+
+/// What keeps the result of a run from being stored, before it runs: a reference replaces no file but
+/// a result, and none that the run reads.
+void check_before_storing(config::RunConfig const& config) {
+  auto const& path = config.verify.reference;
+  if (path.empty()) return;
+  auto const refuse = [&](std::string_view key, std::string message) {
+    throw ConfigError({config.problem(config.location(key), std::move(message))});
+  };
+  auto const named = path.lexically_normal().string();
+  std::error_code error;
+  if (config.simulation->has_time && config.output.fields.empty())
+    refuse("output.fields", "is empty, and a reference without fields equals no result");
+  if (fs::is_directory(path, error))
+    refuse("verify.reference",
+           fmt::format("{} is a folder (the result is stored as a file: {})", named,
+                       (path / (config.name + ".h5")).lexically_normal().string()));
+  if (config::is_input(config, path))
+    refuse("verify.reference",
+           fmt::format("{} is a file that this run reads, and would be replaced", named));
+  try {
+    if (fs::exists(path, error)) io::ResultFile const earlier(path);
+  } catch (IoError const& failed) {
+    refuse("verify.reference",
+           fmt::format("only a result is replaced ({}; remove it, or give another name)",
+                       failed.what()));
+  }
+  if (auto const fault = folder_fault(fs::absolute(path, error).parent_path()); !fault.empty())
+    refuse("verify.reference", fault);
+}
+
 void store_reference(fs::path const& result, fs::path const& reference) {
-  io::AtomicFile target(reference);
+  if (!is_comparable(io::ResultFile(result)))
+    throw IoError(result, "holds no field and no table (no result equals such a reference)");
   std::error_code failed;
+  fs::create_directories(reference.parent_path(), failed);  // the file tells
+  io::AtomicFile target(reference);
   fs::copy_file(result, target.temporary(), fs::copy_options::overwrite_existing, failed);
   if (failed) throw IoError(reference, "cannot be written (" + failed.message() + ")");
   target.commit();
@@ -42,7 +84,10 @@ void require_something_to_verify(config::RunConfig const& config, bool update) {
         config.location("verify"),
         "has nothing to judge by ('tolerance' or 'reference' is needed; `run` tells "
         "the error)")});
-  if (!update) check_reference(config);
+  if (update)
+    check_before_storing(config);
+  else
+    check_reference(config);
 }
 
 /// What came of one file.

@@ -1,13 +1,16 @@
 #include "core/host_limits.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/quota.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
+#include <cstring>
 #include <fstream>
 #include <limits>
 #include <optional>
@@ -134,6 +137,15 @@ fs::path nearest_existing(fs::path const& path) {
   while (!fs::exists(nearest, error) && nearest.has_relative_path())
     nearest = nearest.parent_path();
   return nearest;
+}
+
+std::string folder_fault(fs::path const& folder) {
+  std::error_code error;
+  fs::path const nearest = nearest_existing(folder);
+  if (!fs::is_directory(nearest, error))
+    return fmt::format("'{}' is not a folder", nearest.string());
+  if (access(nearest.c_str(), W_OK | X_OK) == 0) return {};
+  return fmt::format("'{}' cannot be written to ({})", nearest.string(), std::strerror(errno));
 }
 
 DiskRoom disk_room(fs::path const& path) {

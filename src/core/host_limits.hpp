@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <string>
 
 /// What the system lets this process take on the host.
 namespace gridstride {
@@ -20,5 +21,9 @@ DiskRoom disk_room(std::filesystem::path const& path);
 
 /// The path itself, or the nearest folder above it that exists.
 std::filesystem::path nearest_existing(std::filesystem::path const& path);
+
+/// Why no file can be put into a folder that is made where there is none: `'/a/b' is not a folder`;
+/// empty where one can.
+std::string folder_fault(std::filesystem::path const& folder);
 
 }  // namespace gridstride

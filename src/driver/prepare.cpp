@@ -381,11 +381,8 @@ std::vector<Problem> place_problems(config::RunConfig const& run) {
         run.problem(run.location("output.directory"), fmt::format("'{}' {}", path.string(), why)));
   };
   std::error_code error;
-  fs::path const folder = nearest_existing(paths.directory);
-  if (!fs::is_directory(folder, error))
-    fault(folder, "is not a folder");
-  else if (access(folder.c_str(), W_OK | X_OK) != 0)
-    fault(folder, fmt::format("cannot be written to ({})", std::strerror(errno)));
+  if (auto const why = folder_fault(paths.directory); !why.empty())
+    problems.push_back(run.problem(run.location("output.directory"), why));
   std::vector<fs::path> files;
   for (FormatRow const& row : format_rows()) files.push_back(paths.file(row.file));
   files.push_back(paths.log);

@@ -154,6 +154,28 @@ class Verify(support.Case):
                                code=support.BAD_INPUT)
             self.assertIn("is what this very run writes, and always equal to it", err)
 
+    def test_an_update_replaces_results_alone(self):
+        numpy.save(self.directory / "first.npy", numpy.zeros((16, 17)))
+        self.write("notes.txt", "mine")
+        shutil.rmtree(self.directory / "outputs")
+        before = {name: (self.directory / name).read_bytes() for name in self.files()}
+        for name, message in (("case.yaml", r"case\.yaml is a file that this run reads"),
+                              ("./first.npy", r"first\.npy is a file that this run reads"),
+                              ("notes.txt", r"only a result is replaced \(notes\.txt: "),
+                              ("reference", r"is a folder \(.* as a file: reference/case\.h5\)"),
+                              ("notes.txt/a.h5", r"'\S+/notes\.txt' is not a folder")):
+            _, err = self.call("verify", self.file, "--update", "--set", f"verify.reference={name}",
+                               "--set", "initial.u={file: first.npy}", code=support.BAD_INPUT)
+            self.assertRegex(err, r"verify\.reference: .*" + message)
+        _, err = self.call("verify", self.file, "--update", "--set", "output.fields=[]",
+                           code=support.BAD_INPUT)
+        self.assertIn("output.fields: is empty", err)
+        self.assertEqual({name: (self.directory / name).read_bytes() for name in self.files()}, before)
+
+    def test_an_update_makes_the_folder(self):
+        self.call("verify", self.file, "--update", "--set", "verify.reference=new/one/case.h5")
+        self.call("verify", self.file, "--set", "verify.reference=new/one/case.h5")
+
     def test_missing_reference(self):
         (self.directory / "reference/case.h5").unlink()
         _, err = self.call("verify", self.file, code=support.BAD_INPUT)
