@@ -10,8 +10,10 @@
 #include <utility>
 
 #include "cli/run.hpp"
+#include "config/input_files.hpp"
 #include "core/console.hpp"
 #include "core/error.hpp"
+#include "core/host_limits.hpp"
 #include "core/ranks.hpp"
 #include "driver/prepare.hpp"
 #include "driver/restart.hpp"
@@ -55,20 +57,20 @@ void check_together(Files const& files, RunOptions const& how) {
   }
 }
 
-/// A summary does not replace what the runs read or write.
-void require_free(std::filesystem::path const& path, Files const& files) {
+/// What is amiss with where a summary goes, which replaces nothing that the runs read or write.
+void check_summary(std::filesystem::path const& path, Files const& files) {
   std::error_code none;
   for (auto const* run : runs_of(files)) {
     auto const& config = *run;
-    bool taken = OutputPaths(config).owns(path);
-    std::vector<std::filesystem::path> inputs = {config.file, config.verify.reference};
-    for (auto const& [field, source] : config.initial) inputs.push_back(source.file);
-    for (auto const& input : inputs)
-      taken = taken || (!input.empty() && std::filesystem::equivalent(path, input, none));
-    if (taken)
+    auto const& reference = config.verify.reference;
+    if (OutputPaths(config).owns(path) || config::is_input(config, path) ||
+        (!reference.empty() && std::filesystem::equivalent(path, reference, none)))
       throw ConfigError({{"--summary " + path.string(), 0, 0, "",
                           fmt::format("is a file of {} itself", config.file.string())}});
   }
+  auto const folder = std::filesystem::absolute(path, none).parent_path();
+  if (auto const fault = folder_fault(folder); !fault.empty() && !io::is_stream(path))
+    throw ConfigError({{"--summary " + path.string(), 0, 0, "", fault}});
 }
 
 }  // namespace
@@ -87,7 +89,7 @@ void check_all(Files const& files, RunArguments const& arguments, RunOptions con
   for (auto const& file : files) check_reference(file.run);
   if (files.size() > 1) check_together(files, how);
   if (!arguments.summary.empty() && arguments.summary != "-")
-    require_free(arguments.summary, files);
+    check_summary(arguments.summary, files);
 }
 
 std::exception_ptr run_file(config::RunFile const& file, RunOptions const& how,
@@ -102,6 +104,12 @@ std::exception_ptr run_file(config::RunFile const& file, RunOptions const& how,
   if (!how.quiet) tell(format_summary(summary) + '\n');
   if (summary.shortfall.empty()) return nullptr;
   return std::make_exception_ptr(NumericalError(summary.shortfall));
+}
+
+void write_summary(std::filesystem::path const& path, std::string const& text) {
+  std::error_code failed;
+  std::filesystem::create_directories(path.parent_path(), failed);  // the file tells
+  io::write_text_file(path, text);
 }
 
 void share_steps(config::RunFile& file, int count) {
@@ -129,8 +137,8 @@ int run_files(RunArguments const& options) {
   auto const write_summaries = [&] {
     if (options.summary.empty() || summaries.empty()) return;
     bool const is_one = files.size() == 1 && !files.front().is_sweep();
-    io::write_text_file(options.summary,
-                        is_one ? summary_json(summaries.front()) : summary_json(summaries));
+    write_summary(options.summary,
+                  is_one ? summary_json(summaries.front()) : summary_json(summaries));
   };
   bool const at_once = io::is_stream(options.summary);  // else all that is known, after each run
   for (auto const& file : files) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <exception>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,9 @@ void check_all(std::vector<config::RunFile> const& files, RunArguments const& ar
 /// Runs one file and adds what became of it. Returns what its end is to be, once that is told.
 std::exception_ptr run_file(config::RunFile const& file, RunOptions const& how,
                             std::vector<RunSummary>& summaries);
+
+/// What `--summary` names gets the text, in a folder that is made where there is none.
+void write_summary(std::filesystem::path const& path, std::string const& text);
 
 /// `--spread`: each file is run by one process. Returns the exit code.
 int spread_files(RunArguments const& arguments);

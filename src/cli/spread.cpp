@@ -115,8 +115,8 @@ void Spread::write_summaries() const {
   for (auto const& ending : endings_)
     if (ending) list.insert(list.end(), ending->summaries.begin(), ending->summaries.end());
   if (list.empty() || arguments_.summary.empty()) return;
-  io::write_text_file(arguments_.summary,
-                      list.dump(2, ' ', false, Json::error_handler_t::replace) + '\n');
+  write_summary(arguments_.summary,
+                list.dump(2, ' ', false, Json::error_handler_t::replace) + '\n');
 }
 
 void Spread::note(std::size_t piece, Ending ending) {

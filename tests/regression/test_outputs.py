@@ -4,10 +4,11 @@ import json
 import os
 import re
 import resource
+import struct
 import xml.etree.ElementTree as xml
 
 import support
-from support import BAD_INPUT, FAILED, heat
+from support import BAD_INPUT, DOES_NOT_HOLD, FAILED, heat
 
 
 def series(path):
@@ -86,6 +87,26 @@ class Files(support.Case):
         self.assertEqual(summary["files"], len(self.files("outputs")))
         self.assertEqual(summary["bytes_written"], 2 * 5 * 17 * 16 * 8)
         self.assertGreater(summary["updates_per_second"], 0)
+
+    def test_summary_replaces_no_file_that_is_read(self):
+        (self.directory / "in").mkdir()
+        matrix = struct.pack("<4d", 2, 0, 0, 2)
+        (self.directory / "in/a.bin").write_bytes(matrix)
+        file = self.write("in/case.yaml", {
+            "simulation": "linear_system", "device": "cpu", "parameters": {
+                "matrix": {"file": "a.bin", "type": "float64", "shape": [2, 2]}, "rhs": "1"}})
+        for name in ("in/a.bin", "in/case.yaml", "./in/../in/a.bin"):
+            _, err = self.call("run", file, "--quiet", "--summary", name, code=BAD_INPUT)
+            self.assertIn("is a file of in/case.yaml itself", err)
+        self.assertEqual((self.directory / "in/a.bin").read_bytes(), matrix)
+
+    def test_summary_in_a_new_folder(self):
+        file = self.write("case.yaml", heat())
+        self.call("run", file, "--quiet", "--summary", "new/one/s.json")
+        self.assertIn("one/s.json", self.files("new"))
+        _, err = self.call("run", file, "--quiet", "--summary", "case.yaml/s.json", code=BAD_INPUT)
+        self.assertRegex(err, r"--summary case\.yaml/s\.json: '\S+/case\.yaml' is not a folder")
+
 
 
 class Contents(support.Case):
