@@ -1,9 +1,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "cli/commands.hpp"
 #include "cli/json.hpp"
 #include "cli/run.hpp"
+#include "config/changes.hpp"
 #include "core/host_limits.hpp"
 #include "core/stream.hpp"
 #include "core/text.hpp"
@@ -138,19 +140,19 @@ Json json_member(config::RunConfig const& member, Forecast const& expected, Devi
   return json;
 }
 
-/// What the config with every default does not say of a sweep, as it has numbers for constants;
-/// empty where it says all.
+/// What the config with every default does not say of a sweep, as it has numbers where the file has
+/// constants; empty where it says all.
 std::string unsaid(config::RunFile const& file) {
-  std::vector<std::string> names;
-  for (auto const& [name, value] : file.run.constants)
-    if (std::ranges::count(file.run.sweep, name, [](auto const& one) { return one.first; }) == 0 &&
-        std::ranges::any_of(file.members, [&](config::RunConfig const& member) {
-          return member.constants.at(name) != value;
-        }))
-      names.push_back(name);
-  if (names.empty()) return {};
-  return fmt::format("the sweep changes {} too, which the constants above do not show",
-                     fmt::join(names, ", "));
+  std::vector<std::string> swept = {"sweep", "output.directory"};
+  for (auto const& [name, values] : file.run.sweep) swept.push_back("constants." + name);
+  std::vector<std::string_view> const ignored(swept.begin(), swept.end());
+  std::set<std::string> keys;
+  std::string const shown = config::resolved_yaml(file.run);
+  for (auto const& member : file.members)
+    keys.merge(config::changed_keys(shown, config::resolved_yaml(member), ignored));
+  if (keys.empty()) return {};
+  return fmt::format("the sweep changes {} too, which the config above does not show",
+                     fmt::join(keys, ", "));
 }
 
 /// The equations are told as the first run has them.

@@ -129,6 +129,21 @@ std::string describe_other_formulas(std::string_view before, std::string_view af
   return listed(changes);
 }
 
+std::set<std::string> changed_keys(std::string_view before, std::string_view after,
+                                   std::span<std::string_view const> ignored) {
+  std::set<std::string> keys;
+  auto const old_values = values_of(before, ignored, {});
+  auto const new_values = values_of(after, ignored, {});
+  auto const collect = [&](auto const& values, auto const& others) {
+    for (auto const& [key, value] : values)
+      if (auto const other = others.find(key); other == others.end() || other->second != value)
+        keys.insert(key);
+  };
+  collect(old_values, new_values);
+  collect(new_values, old_values);
+  return keys;
+}
+
 std::set<std::string, std::less<>> other_numbers(std::string_view before, std::string_view after) {
   std::set<std::string, std::less<>> others;
   auto const new_numbers = named_numbers(after);

@@ -20,6 +20,10 @@ std::string describe_changes(std::string_view before, std::string_view after,
 /// `output.derived.s was u and is u^2`.
 std::string describe_other_formulas(std::string_view before, std::string_view after);
 
+/// The keys of which the documents have other values, or one has none. Of `ignored` as above.
+std::set<std::string> changed_keys(std::string_view before, std::string_view after,
+                                   std::span<std::string_view const> ignored);
+
 /// What both documents call numbers under `diagnostics` that are not the same ones, by their `name`.
 std::set<std::string, std::less<>> other_numbers(std::string_view before, std::string_view after);
 

@@ -66,9 +66,16 @@ class Sweeps(support.Case):
     def test_check_tells_what_follows_from_the_constants_of_the_sweep(self):
         config = {**SPREADING, "constants": {"D": 1, "twice": "2*D", "peak": "1"}}
         out, _ = self.call("check", self.write("case.yaml", config))
-        self.assertIn("# the sweep changes twice too, which the constants above do not show\n", out)
+        self.assertIn("# the sweep changes constants.twice too, which the config above does not show\n",
+                      out)
         out, _ = self.call("check", self.write("case.yaml", SPREADING))
         self.assertNotIn("the sweep changes", out)
+
+    def test_check_tells_numbers_that_constants_of_the_sweep_stand_for(self):
+        config = {**SPREADING, "grid": {"points": [17, 16], "upper": ["D", 1]}}
+        found = json.loads(self.call("check", self.write("case.yaml", config), "--json")[0])
+        self.assertEqual(found["understood"][0],
+                         "the sweep changes grid.upper too, which the config above does not show")
 
     def test_fewer_side_by_side_where_memory_is_short(self):
         side = 6400  # three such arrays fit twice, not three times
