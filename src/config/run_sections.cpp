@@ -15,6 +15,7 @@
 #include "config/spatial_sections.hpp"
 #include "config/sweep_section.hpp"
 #include "config/time_section.hpp"
+#include "config/verify_section.hpp"
 
 namespace gridstride::config {
 namespace {
@@ -241,84 +242,6 @@ void declare_checkpoint(Visitor& visitor, CheckpointOptions& checkpoint) {
                              .minimum = 1},
                             checkpoint.keep);
                   });
-}
-
-void declare_tolerance(Visitor& visitor, VerifyOptions& verify) {
-  visitor.section(
-      {.name = "tolerance",
-       .documentation = "Bounds of the error against `exact` at the end. Without any, the error "
-                        "is told."},
-      [&](Visitor& v) {
-        v.visit({.name = "l2",
-                 .documentation = "Bound of the root of the mean squared error.",
-                 .minimum = 0},
-                verify.l2_tolerance, "");
-        v.visit(
-            {.name = "max", .documentation = "Bound of the largest absolute error.", .minimum = 0},
-            verify.max_tolerance, "");
-      });
-}
-
-void declare_exact(Visitor& visitor, VerifyOptions& verify, std::vector<FieldInfo> const& fields) {
-  std::map<std::string, Formula> formulas;
-  for (auto const& [name, formula] : verify.exact) formulas[name] = formula;
-  auto const declare = [&](Visitor& v, FieldInfo const& field, std::string const& key,
-                           std::string const& name) {
-    v.optional_formula({.name = key,
-                        .unit = field.unit,
-                        .documentation = field.documentation,
-                        .variables = all_variables,
-                        .any_name = field.any_name},
-                       formulas[name]);
-  };
-  visitor.section({.name = "exact", .documentation = "The exact solution, for each field known."},
-                  [&](Visitor& v) {
-                    for (FieldInfo const& field : fields) {
-                      if (field.components.empty()) declare(v, field, field.name, field.name);
-                      if (field.components.empty()) continue;
-                      v.section({.name = field.name, .any_name = field.any_name},
-                                [&](Visitor& vector) {
-                                  for (std::string const& component : field.components)
-                                    declare(vector, field, component, field.name + '.' + component);
-                                });
-                    }
-                  });
-  verify.exact.clear();
-  for (FieldInfo const& number : numbers_of(fields))
-    if (!formulas[number.name].text.empty())
-      verify.exact.emplace_back(number.name, formulas[number.name]);
-}
-
-void declare_verify(Visitor& visitor, RunOptions& run) {
-  VerifyOptions& verify = run.verify;
-  visitor.section(
-      {.name = "verify", .documentation = "What the result is compared with after the run."},
-      [&](Visitor& v) {
-        declare_manufactured(v, run);
-        VerifyOptions beside;
-        bool const is_made = !verify.manufactured.empty();
-        declare_exact(v, is_made ? beside : verify, run.fields);
-        if (!beside.exact.empty())
-          v.fault("exact", "cannot stand beside 'manufactured' (which is the exact solution)");
-        declare_tolerance(v, verify);
-        bool const bounded = v.given("tolerance.l2") || v.given("tolerance.max");
-        if (bounded && !v.given("exact") && !is_made)
-          v.fault("tolerance", "a tolerance needs an exact solution (exact: {FIELD: ...})");
-
-        declare_input_path(v,
-                           {.name = "reference",
-                            .documentation = "Results of an earlier run (NAME.h5) to compare with, "
-                                             "relative to the config's folder."},
-                           Presence::optional, run.file.parent_path(), verify.reference);
-        v.visit({.name = "rtol",
-                 .documentation = "Relative tolerance of the comparison with `reference`.",
-                 .minimum = 0},
-                verify.rtol);
-        v.visit({.name = "atol",
-                 .documentation = "Absolute tolerance of the comparison with `reference`.",
-                 .minimum = 0},
-                verify.atol);
-      });
 }
 
 void declare_fused_steps(Visitor& visitor, RunOptions& run) {

@@ -44,6 +44,17 @@ class Refusals(support.Case):
         self.refuse(heat(verify={"exact": {"u": "log(x)"}, "tolerance": {"max": 1}}),
                     r"verify\.exact\.u: is -inf at x = 0, y = 0 \(")
 
+    def test_a_tolerance_of_nothing(self):
+        for exact in ({}, None):
+            self.refuse(heat(verify={"exact": exact, "tolerance": {"max": 0}}),
+                        r"verify\.tolerance: a tolerance needs an exact solution")
+        self.refuse({"simulation": "pde", "device": "cpu", "grid": {"points": [8, 8]},
+                     "boundary": {"x": "periodic", "y": "periodic"},
+                     "fields": {"q": "vector"}, "equations": {"q": ["1", "2"]},
+                     "initial": {"q": [0, 0]}, "time": {"end": 1},
+                     "verify": {"exact": {"q": {}}, "tolerance": {"max": 0}}},
+                    r"verify\.tolerance: a tolerance needs an exact solution")
+
     def test_equations_that_no_scheme_can_follow(self):
         """Diffusion of the wrong sign, and a grid too coarse for what damps short waves."""
         def message(growth, field):
