@@ -98,7 +98,7 @@ std::size_t TreeBuilder::unfinished() const {
 }
 
 Place TreeBuilder::place(std::size_t offset) {
-  if (source_ != 0) return {source_, 0, 0};
+  if (source_ != 0) return {source_, 0, static_cast<int>(offset) + 1};
   TextPosition const position = positions_.at(offset);
   return {0, position.line, position.column};
 }

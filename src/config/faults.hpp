@@ -9,7 +9,7 @@
 namespace gridstride::config {
 
 /// Where a value stands: in the file (source 0) or in the k-th `--set` argument (source k), whose
-/// values have no line.
+/// values have no line, and count bytes in the place of a column.
 struct Place {
   int source = 0;
   int line = 0;

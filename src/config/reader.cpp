@@ -30,7 +30,7 @@ bool is_formula_name(std::string_view text) {
 bool is_group_of_digits(Node const& before, Node const& node) {
   return node.text.size() == 3 && node.text[0] == '0' && std::ranges::all_of(node.text, is_digit) &&
          !before.text.empty() && is_digit(before.text.back()) &&
-         before.place.line == node.place.line && node.place.line > 0 &&
+         before.place.source == node.place.source && before.place.line == node.place.line &&
          before.place.column + static_cast<int>(before.text.size()) + 1 == node.place.column;
 }
 

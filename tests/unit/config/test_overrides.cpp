@@ -47,6 +47,13 @@ TEST_F(Overrides, HaveNoLine) {
             "--set grid.points=[8, 2]: grid.points.1: '2' is out of range (must be >= 3)\n");
 }
 
+TEST_F(Overrides, HaveNoGroupsOfDigits) {
+  EXPECT_NE(faults(minimal_heat, {{"grid.points", "[4,096]"}}), "");
+  EXPECT_EQ(read(minimal_heat, {{"grid.points", "[4, 96]"}}).grid.points[1], 96);
+  EXPECT_EQ(read(minimal_heat, {{"grid.points.0", "4"}, {"grid.points.1", "096"}}).grid.points[1],
+            96);
+}
+
 TEST_F(Overrides, FollowTheFilesFaults) {
   EXPECT_EQ(
       faults(minimal_heat + "device: tpu\n", {{"time.end", "0"}}),
