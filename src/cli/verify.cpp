@@ -93,7 +93,8 @@ void require_something_to_verify(config::RunConfig const& config, bool update) {
 /// What came of one file.
 struct Verdict {
   std::string file;
-  std::string failure = {};  ///< where the exact solution is too far off
+  std::string failure = {};  ///< why it did not run, or where the exact solution is too far off
+  int code = exit_code::done;
   std::vector<NamedValue> errors = {};
   std::filesystem::path reference = {};  ///< that was stored or compared with, if any
   std::optional<io::Comparison> comparison = {};
@@ -101,37 +102,50 @@ struct Verdict {
   bool holds() const { return failure.empty() && (!comparison || comparison->equal()); }
 };
 
-/// Runs one file and judges it.
-Verdict verify_file(config::RunConfig const& config, bool update, bool overwrite) {
+/// Runs one file and compares.
+void judge(config::RunConfig const& config, bool update, bool overwrite, Verdict& verdict) {
   auto const& options = config.verify;
   RunOptions how;
   how.quiet = true;
   how.overwrite = overwrite;
-  Verdict verdict{.file = config.file.string()};
-  if (!config.swept.empty())
-    verdict.file += fmt::format(" ({})", config::member_name(config.swept));
-  RunSummary summary;
-  try {
-    summary = run(config, how);
-  } catch (SolutionMissed const& error) {
-    verdict.failure = error.what();
-    verdict.errors = error.errors();
-    return verdict;
-  }
-  if (!summary.shortfall.empty())
-    throw NumericalError(fmt::format("{}: {}", verdict.file, summary.shortfall));
+  auto const summary = run(config, how);
+  if (!summary.shortfall.empty()) throw NumericalError(summary.shortfall);
   verdict.errors = summary.verified;
-  verdict.reference = options.reference;
-  if (options.reference.empty()) return verdict;
+  if (options.reference.empty()) return;
   fs::path const result = OutputPaths(config).file(".h5");
   if (update)
     store_reference(result, options.reference);
   else
     verdict.comparison = io::compare(result, options.reference, options.rtol, options.atol);
+  verdict.reference = options.reference;
+}
+
+/// The same; what keeps one file from being judged is told, and the others go on.
+Verdict verify_file(config::RunConfig const& config, bool update, bool overwrite) {
+  Verdict verdict{.file = config.file.string()};
+  if (!config.swept.empty())
+    verdict.file += fmt::format(" ({})", config::member_name(config.swept));
+  try {
+    judge(config, update, overwrite, verdict);
+  } catch (SolutionMissed const& error) {
+    verdict.failure = error.what();
+    verdict.errors = error.errors();
+  } catch (Interrupted const&) {
+    throw;
+  } catch (Error const& error) {
+    verdict.failure = error.what();
+    verdict.code = exit_code_of(error);
+    tell(verdict.failure.starts_with(config.file.string())
+             ? verdict.failure + '\n'
+             : fmt::format("{}: {}\n", verdict.file, verdict.failure));
+  }
+  if (verdict.code == exit_code::done && !verdict.holds()) verdict.code = exit_code::does_not_hold;
   return verdict;
 }
 
-void print_verdict(Verdict const& verdict) {
+/// Of a file that did not run, the error is told already.
+void print_verdict(Verdict const& verdict, bool update) {
+  if (verdict.code != exit_code::done && verdict.code != exit_code::does_not_hold) return;
   if (!verdict.failure.empty()) return fmt::print("{}: {}\n", verdict.file, verdict.failure);
   for (auto const& found : verdict.errors)
     fmt::print("{}: {} {:.6g}\n", verdict.file, found.name, found.value);
@@ -140,6 +154,8 @@ void print_verdict(Verdict const& verdict) {
                verdict.comparison->table());
   else if (!verdict.reference.empty())
     fmt::print("{}: stored {}\n", verdict.file, verdict.reference.string());
+  else if (update)
+    fmt::print("{}: nothing is stored (verify.reference names no file)\n", verdict.file);
 }
 
 Json json_verdict(Verdict const& verdict) {
@@ -178,19 +194,22 @@ int verify_files(VerifyArguments const& options) {
   }
   Json verdicts = Json::array();
   std::size_t holding = 0;
+  int code = exit_code::done;  // of the first that did not run, or else that of what does not hold
   for (auto const& config : runs) {
     Verdict const verdict = verify_file(config, options.update, options.overwrite);
     holding += verdict.holds() ? 1 : 0;
+    if (code == exit_code::done || code == exit_code::does_not_hold)
+      code = verdict.code == exit_code::done ? code : verdict.code;
     if (options.json)
       verdicts.push_back(json_verdict(verdict));
     else if (!options.quiet || !verdict.holds())
-      print_verdict(verdict);
+      print_verdict(verdict, options.update);
   }
   if (options.json)
     print_json({{"verified", holding}, {"of", runs.size()}, {"runs", std::move(verdicts)}});
   else if (!options.quiet)
     fmt::print("{} of {} verified\n", holding, runs.size());
-  return holding == runs.size() ? 0 : 3;
+  return code;
 }
 
 }  // namespace

@@ -147,6 +147,20 @@ class Verify(support.Case):
         self.assertIn("other.yaml: against", out)
         self.assertTrue(out.endswith("1 of 2 verified\n"))
 
+    def test_one_that_fails_does_not_end_the_others(self):
+        bad = self.write("bad.yaml", {**self.config, "initial": {"u": "log(x - 2)"}})
+        out, err = self.call("verify", bad, self.file, "--json", code=support.BAD_INPUT)
+        self.assertIn("bad.yaml:", err)
+        found = json.loads(out)
+        self.assertEqual((found["verified"], found["of"]), (1, 2))
+        self.assertIn("initial.u: is nan at", found["runs"][0]["failure"])
+        self.assertFalse(found["runs"][0]["holds"])
+        self.assertTrue(found["runs"][1]["holds"])
+        out, err = self.call("verify", bad, self.file, code=support.BAD_INPUT)
+        self.assertEqual(err.count("initial.u: is nan at"), 1)
+        self.assertTrue(out.startswith("case.yaml: against"))
+        self.assertTrue(out.endswith("1 of 2 verified\n"))
+
     def test_a_run_is_not_compared_with_itself(self):
         (self.directory / "link").symlink_to("outputs/case")
         for name in ("case/case.h5", "case", "case/", "./case", "../link"):
@@ -175,6 +189,12 @@ class Verify(support.Case):
     def test_an_update_makes_the_folder(self):
         self.call("verify", self.file, "--update", "--set", "verify.reference=new/one/case.h5")
         self.call("verify", self.file, "--set", "verify.reference=new/one/case.h5")
+
+    def test_an_update_without_a_reference_says_so(self):
+        exact = self.write("exact.yaml", {**MARKED, "verify": {"exact": {"u": 0},
+                                                               "tolerance": {"max": 9}}})
+        out, _ = self.call("verify", exact, "--update")
+        self.assertIn("exact.yaml: nothing is stored (verify.reference names no file)\n", out)
 
     def test_missing_reference(self):
         (self.directory / "reference/case.h5").unlink()
