@@ -100,7 +100,17 @@ std::exception_ptr run_file(config::RunFile const& file, RunOptions const& how,
     std::ranges::move(sweep.runs, std::back_inserter(summaries));
     return sweep.failure;
   }
-  auto const& summary = summaries.emplace_back(run(file.run, how));
+  RunSummary summary;
+  try {
+    summary = run(file.run, how);
+  } catch (SolutionMissed const& missed) {
+    summary.config = file.run.file;
+    summary.failure = missed.what();
+    summary.verified = missed.errors();
+    summaries.push_back(std::move(summary));
+    return std::current_exception();
+  }
+  summaries.push_back(summary);
   if (!how.quiet) tell(format_summary(summary) + '\n');
   if (summary.shortfall.empty()) return nullptr;
   return std::make_exception_ptr(NumericalError(summary.shortfall));

@@ -63,7 +63,7 @@ struct RunSummary {
   bool done_before = false;  ///< there was nothing left to do: all but `fallbacks` is empty
   std::string shortfall;     ///< what the result lacks of what was asked for; empty when nothing
   std::vector<std::string> fallbacks;
-  std::string failure;  ///< of a run of a sweep: why there is no result; empty when there is
+  std::string failure;  ///< why there is no result, or it is not `verified`; empty when it is good
 
   double updates_per_second() const;
 };

@@ -56,6 +56,7 @@ nlohmann::ordered_json json_of(RunSummary const& summary) {
   for (auto const& [name, value, digits] : summary.swept) json["sweep"][name] = value;
   if (!summary.failure.empty()) {
     json["failure"] = summary.failure;
+    for (auto const& found : summary.verified) json["verified"][found.name] = found.value;
     return json;
   }
   json["device"] = summary.device;

@@ -130,8 +130,9 @@ void SweepRun::run_member(std::size_t place) {
     summary.failure = stop.what();
     ++stopped_;
     return;
-  } catch (VerificationError const& error) {
+  } catch (SolutionMissed const& error) {
     summary.failure = error.what();
+    summary.verified = error.errors();
     ++unverified_;
   } catch (std::exception const& error) {
     summary.failure = error.what();

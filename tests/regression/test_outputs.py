@@ -88,6 +88,18 @@ class Files(support.Case):
         self.assertEqual(summary["bytes_written"], 2 * 5 * 17 * 16 * 8)
         self.assertGreater(summary["updates_per_second"], 0)
 
+    def test_summary_of_what_is_not_verified(self):
+        verify = {"exact": {"u": "0"}, "tolerance": {"max": 1e-3}}
+        file = self.write("case.yaml", heat(verify=verify))
+        self.call("run", file, "--quiet", "--summary", "s.json", "--set", "verify.tolerance.max=9")
+        self.call("run", file, "--quiet", "--summary", "s.json", code=DOES_NOT_HOLD)
+        summary = json.loads((self.directory / "s.json").read_text())
+        self.assertEqual(list(summary), ["config", "failure", "verified"])
+        self.assertIn("is over the tolerance 0.001", summary["failure"])
+        self.assertGreater(summary["verified"]["u max error"], 0.1)
+        out, _ = self.call("run", file, "--quiet", "--summary", "-", code=DOES_NOT_HOLD)
+        self.assertEqual(json.loads(out), summary)
+
     def test_summary_replaces_no_file_that_is_read(self):
         (self.directory / "in").mkdir()
         matrix = struct.pack("<4d", 2, 0, 0, 2)

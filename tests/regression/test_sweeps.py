@@ -123,7 +123,10 @@ class Sweeps(support.Case):
         config["verify"]["tolerance"]["max"] = 1e-9
         self.write("case.yaml", config)
         self.call("verify", file, code=DOES_NOT_HOLD)
-        self.call("run", file, "--quiet", code=DOES_NOT_HOLD)
+        self.call("run", file, "--quiet", "--summary", "s.json", code=DOES_NOT_HOLD)
+        for one in json.loads((self.directory / "s.json").read_text()):
+            self.assertIn("is over the tolerance", one["failure"])
+            self.assertGreater(one["verified"]["u max error"], 1e-9)
 
     def test_one_signal_stops_all_and_a_restart_goes_on(self):
         file = self.write("case.yaml", LONG)
