@@ -70,6 +70,11 @@ void Parameters::fields(Visitor& visitor, config::RunOptions const& run) {
 }
 
 void Parameters::declare_grid_operator(Visitor& visitor, config::RunOptions const& run) {
+  if (!run.has_grid) {
+    for (std::string_view const key : {"diffusivity", "reaction"})
+      visitor.refuse(key, "is of an operator on a grid (here is a matrix: leave one of them out)");
+    return;
+  }
   auto const folder = run.file.parent_path();
   config::declare_formula_or_field(
       visitor,
@@ -84,10 +89,6 @@ void Parameters::declare_grid_operator(Visitor& visitor, config::RunOptions cons
       visitor,
       {.name = "reaction", .unit = "1/m^2", .documentation = "kappa of the same, of any sign."},
       config::Presence::optional, folder, reaction);
-  if (run.has_grid) return;
-  for (std::string_view const key : {"diffusivity", "reaction"})
-    if (visitor.given(key))
-      visitor.fault(key, "is of an operator on a grid (here is a matrix: leave one of them out)");
 }
 
 void Parameters::declare_iterations(Visitor& visitor) {

@@ -24,6 +24,13 @@ class Eigenvalues(support.Case):
         numpy.testing.assert_allclose(found, known[:len(found)], rtol=0, atol=1e-12 * abs(known).max(),
                                       err_msg=what)
 
+    def test_what_check_prints_of_a_matrix_is_a_config(self):
+        matrix = {"expression": "if(i == j, 2, 0)", "size": 4}
+        path = self.write("case.yaml", {"simulation": "eigenvalues", "device": "cpu",
+                                        "parameters": {"matrix": matrix, "modes": 2}})
+        resolved = self.write("resolved.yaml", self.call("check", path)[0])
+        self.call("check", resolved)
+
     def test_operators_on_grids(self):
         for number, (points, sides) in enumerate(SHAPES):
             sides = sides.split()
