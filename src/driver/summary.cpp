@@ -91,14 +91,19 @@ nlohmann::ordered_json json_of(RunSummary const& summary) {
   return json;
 }
 
+/// A path may hold any bytes.
+std::string text_of(nlohmann::ordered_json const& json) {
+  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n';
+}
+
 }  // namespace
 
-std::string summary_json(RunSummary const& summary) { return json_of(summary).dump(2) + '\n'; }
+std::string summary_json(RunSummary const& summary) { return text_of(json_of(summary)); }
 
 std::string summary_json(std::vector<RunSummary> const& summaries) {
   auto list = nlohmann::ordered_json::array();
   for (auto const& summary : summaries) list.push_back(json_of(summary));
-  return list.dump(2) + '\n';
+  return text_of(list);
 }
 
 }  // namespace gridstride

@@ -119,6 +119,11 @@ class Files(support.Case):
         _, err = self.call("run", file, "--quiet", "--summary", "case.yaml/s.json", code=BAD_INPUT)
         self.assertRegex(err, r"--summary case\.yaml/s\.json: '\S+/case\.yaml' is not a folder")
 
+    def test_summary_of_a_name_that_is_no_text(self):
+        self.write("case.yaml", heat(output={"formats": ["hdf5"]}))
+        os.rename(self.directory / "case.yaml", bytes(self.directory) + b"/caf\xe9.yaml")
+        self.call("run", os.fsdecode(b"caf\xe9.yaml"), "--quiet", "--summary", "s.json")
+        self.assertEqual(json.loads((self.directory / "s.json").read_text())["config"], "caf\ufffd.yaml")
 
 
 class Contents(support.Case):
