@@ -118,13 +118,17 @@ ordered_json section_schema(Declaration const& section) {
   return schema;
 }
 
-/// The first key of a form tells it from the others.
+/// The first key of a form tells it from the others; where no other has keys, and
+/// each may be left out, any of them does.
 ordered_json forms_schema(Declaration const& forms) {
   ordered_json any = ordered_json::array();
+  bool const is_alone = std::ranges::count(forms.children, Kind::section, &Declaration::kind) == 1;
   for (Declaration const& form : forms.children) {
     ordered_json schema = schema_of(form);
     schema.erase("default");
-    if (form.kind == Kind::section) {
+    if (form.kind == Kind::section && is_alone && !must_be_given(form)) {
+      schema["minProperties"] = 1;
+    } else if (form.kind == Kind::section) {
       schema["required"] = {form.children.front().name};
       for (Declaration const& key : std::span(form.children).subspan(1))
         if (must_be_given(key)) schema["required"].push_back(key.name);

@@ -29,6 +29,31 @@ void declare_tolerance(Visitor& visitor, VerifyOptions& verify) {
       });
 }
 
+/// A formula, or one for each component where any of the fields may be a vector.
+void declare_any_exact(Visitor& visitor, FieldInfo const& field) {
+  Formula formula;
+  Spec const spec{.name = field.name,
+                  .unit = field.unit,
+                  .documentation = field.documentation,
+                  .variables = all_variables,
+                  .any_name = true};
+  auto const alone = [&](Visitor& v) { v.optional_formula(spec, formula); };
+  auto const components = [&](Visitor& v) {
+    for (std::string_view const axis : axis_names)
+      v.optional_formula({.name = axis,
+                          .unit = field.unit,
+                          .documentation = "a component of a vector",
+                          .variables = all_variables},
+                         formula);
+  };
+  Form const forms[] = {{.kind = Form::Kind::scalar, .body = alone},
+                        {.kind = Form::Kind::mapping,
+                         .documentation = "Of a vector, by component.",
+                         .body = components}};
+  int chosen = -1;
+  visitor.forms(spec, Presence::optional, forms, chosen);
+}
+
 void declare_exact(Visitor& visitor, VerifyOptions& verify, RunOptions const& run) {
   auto const& fields = run.fields;
   std::map<std::string, Formula> formulas;
@@ -45,6 +70,10 @@ void declare_exact(Visitor& visitor, VerifyOptions& verify, RunOptions const& ru
   visitor.section({.name = "exact", .documentation = "The exact solution, for each field known."},
                   [&](Visitor& v) {
                     for (FieldInfo const& field : fields) {
+                      if (field.any_name && run.language != nullptr) {
+                        declare_any_exact(v, field);
+                        continue;
+                      }
                       if (field.components.empty()) declare(v, field, field.name, field.name);
                       if (field.components.empty()) continue;
                       v.section({.name = field.name, .any_name = field.any_name},

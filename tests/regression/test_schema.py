@@ -43,6 +43,8 @@ def faults_of_list(schema, value):
 
 
 def faults_of_mapping(schema, value):
+    if len(value) < schema.get("minProperties", 0):
+        yield "is empty"
     for key in schema.get("required", []):
         if key not in value:
             yield f"{key} is missing"
@@ -65,7 +67,7 @@ def faults_of(schema, value):
     unknown = set(schema) - {
         "$schema", "title", "description", "default", "type", "enum", "const", "pattern", "minLength", "minimum",
         "maximum", "exclusiveMinimum", "items", "minItems", "maxItems", "uniqueItems", "properties", "required",
-        "additionalProperties", "propertyNames", "anyOf"}
+        "additionalProperties", "propertyNames", "minProperties", "anyOf"}
     if unknown:
         yield f"the schema has {unknown}, which this test does not know"
     names = schema.get("type", [])
@@ -96,6 +98,14 @@ class Schema(support.Case):
                 schemas[name] = json.loads(self.call("describe", name, "--schema")[0])
             with self.subTest(file=path.relative_to(ROOT)):
                 self.assertEqual(list(faults_of(schemas[name], config)), [])
+
+    def test_takes_exact_vectors(self):
+        schema = json.loads(self.call("describe", "pde", "--schema")[0])["properties"]["verify"]
+        for exact, holds in (({"q": {"y": "x-y+t"}, "p": 1}, True), ({"q": {"x": 1, "y": "t"}}, True),
+                             ({"q": {}}, False), ({"q": {"a": 1}}, False), ({"q": ["x", "y"]}, False)):
+            self.assertEqual(not list(faults_of(schema, {"exact": exact})), holds, exact)
+        self.assertTrue(list(faults_of(json.loads(self.call("describe", "transform", "--schema")[0])[
+            "properties"]["verify"], {"exact": {"q": {"y": "x"}}})))
 
 
 if __name__ == "__main__":
