@@ -17,6 +17,7 @@
 #include "core/stream.hpp"
 #include "core/text.hpp"
 #include "driver/forecast.hpp"
+#include "driver/output_paths.hpp"
 #include "driver/prepare.hpp"
 #include "driver/simulation_infos.hpp"
 #include "driver/sweep.hpp"
@@ -109,13 +110,25 @@ void print_notes(std::vector<std::string> const& fallbacks, std::vector<std::str
   for (auto const& line : lines) fmt::print("# {}\n", line);
 }
 
+/// That `run` is going to be refused for what earlier runs left; empty where it is not.
+std::string checkpoints_left(std::span<config::RunConfig const> runs) {
+  for (auto const& run : runs)
+    if (OutputPaths const paths(run); !paths.checkpoints().empty())
+      return fmt::format(
+          "{} holds checkpoints of an earlier run: `run` asks for --restart, which goes on from "
+          "the newest, or --overwrite, which begins anew",
+          paths.directory.string());
+  return {};
+}
+
 int check_run(config::RunConfig const& config, Stream& stream,
               std::vector<std::string> const& fallbacks, bool as_json) {
   Device const& device = stream.device();
   auto checked = check_before_run(config, stream);
   auto const expected = checked.expected;
   check_start(config, stream, std::move(checked));
-  auto const lines = understood(config, device);
+  auto lines = understood(config, device);
+  if (auto const note = checkpoints_left({&config, 1}); !note.empty()) lines.push_back(note);
   if (as_json) {
     Json json = json_head(config, device);
     json.update(json_forecast(config, expected, device));
@@ -166,6 +179,7 @@ int check_sweep(config::RunFile const& file, Stream& stream,
                        [&] { check_start(member, stream, {.inputs = inputs_of(member)}); });
   auto lines = understood(members.front(), device);
   if (auto const note = unsaid(file); !note.empty()) lines.insert(lines.begin(), note);
+  if (auto const note = checkpoints_left(members); !note.empty()) lines.push_back(note);
   if (as_json) {
     Json json = json_head(file.run, device);
     auto const& together = expected.together;

@@ -205,6 +205,9 @@ class Checkpoints(support.Case):
     def test_a_run_without_restart_replaces_no_checkpoints(self):
         for command in ("run", "verify"):
             before = self.contents()
+            out, _ = self.call("check", self.file)
+            self.assertIn("\n# outputs/case holds checkpoints of an earlier run: `run` asks for "
+                          "--restart", out)
             options = ["--set", "verify={exact: {u: '0'}, tolerance: {max: 1e9}}"]
             _, err = self.call(command, self.file, *options, code=BAD_INPUT)
             self.assertRegex(err, r"output\.directory: outputs/case holds checkpoints of an earlier "
