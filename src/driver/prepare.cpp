@@ -18,6 +18,7 @@
 
 #include "core/error.hpp"
 #include "core/host_limits.hpp"
+#include "core/nearly_equal.hpp"
 #include "core/ranks.hpp"
 #include "core/text.hpp"
 #include "driver/diagnostics.hpp"
@@ -433,6 +434,19 @@ std::vector<std::string> understood(config::RunConfig const& run, Device const& 
   return report ? report(run, inputs_of(run), device) : std::vector<std::string>();
 }
 
+namespace {
+
+/// Whether points are the same ones, as `compare` takes them.
+bool is_same_grid(Grid const& a, Grid const& b) {
+  bool same = a.dims == b.dims && a.points == b.points;
+  for (int axis = 0; same && axis < a.dims; ++axis)
+    same = nearly_equal(a.origin[axis], b.origin[axis]) &&
+           nearly_equal(a.spacing[axis], b.spacing[axis]);
+  return same;
+}
+
+}  // namespace
+
 void check_reference(config::RunConfig const& run) {
   auto const& path = run.verify.reference;
   if (path.empty()) return;
@@ -446,7 +460,7 @@ void check_reference(config::RunConfig const& run) {
   try {
     io::ResultFile const reference(path);
     Grid const written = written_grid(run);
-    if (run.has_grid && reference.grid() != written)
+    if (run.has_grid && !is_same_grid(reference.grid(), written))
       refuse(fmt::format("{} holds a grid of {} points, or other ends (the run {} {})",
                          path.lexically_normal().string(), format_points(reference.grid()),
                          written == run.grid ? "has" : "writes", format_points(written)));

@@ -196,6 +196,13 @@ class Verify(support.Case):
         out, _ = self.call("verify", exact, "--update")
         self.assertIn("exact.yaml: nothing is stored (verify.reference names no file)\n", out)
 
+    def test_places_are_the_same_to_rounding(self):
+        """As `compare` has it."""
+        self.call("verify", self.file, "--set", "grid.upper=[1.00000000000001, 1]")
+        _, err = self.call("verify", self.file, "--set", "grid.upper=[1.0000000001, 1]",
+                           code=support.BAD_INPUT)
+        self.assertIn("or other ends", err)
+
     def test_missing_reference(self):
         (self.directory / "reference/case.h5").unlink()
         _, err = self.call("verify", self.file, code=support.BAD_INPUT)
