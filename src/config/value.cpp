@@ -231,6 +231,8 @@ double parse_with_unit(std::string_view text, std::size_t length, std::string_vi
     double const converted = unit.to_si(value);
     if (!std::isfinite(converted))
       throw ValueError(fmt::format("{} is too large in SI units", show(text)), 0);
+    if (converted == 0 && value != 0)
+      throw ValueError(fmt::format("{} is too small in SI units", show(text)), 0);
     return converted;
   } catch (UnitError const& error) {
     throw ValueError(error.what(), position);

@@ -82,6 +82,12 @@ TEST(Quantity, ConvertsUnits) {
   EXPECT_EQ(parse_quantity("7 %", "1", {}), 0.07);
 }
 
+TEST(Quantity, IsNotLostInItsUnit) {
+  EXPECT_THROW(parse_quantity("1e-320 nm", "m", {}), ValueError);
+  EXPECT_EQ(parse_quantity("0 nm", "m", {}), 0);
+  EXPECT_GT(parse_quantity("1e-310 nm", "m", {}), 0);
+}
+
 TEST(Quantity, IsAFormulaOfConstants) {
   expression::Symbols const constants = {{"kappa", 3}, {"m", 100}};
   EXPECT_EQ(parse_quantity("2*kappa", "m", constants), 6);
