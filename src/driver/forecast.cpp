@@ -91,9 +91,13 @@ void forecast_time(config::RunConfig const& run, std::function<double()> const& 
   require_possible(run, "checkpoint.every", "checkpoints", checkpoints.moments());
   result.time_step = first_step();
   check_step(run, result.time_step);
-  result.steps = count_steps(outputs, checkpoints, run.time.end, result.time_step);
+  bool const is_equal = keeps_steps_equal(run);
+  Schedule const shortening = is_equal ? Schedule({}, run.time.end) : checkpoints;
+  result.steps = count_steps(outputs, shortening, run.time.end, result.time_step);
   result.snapshots += outputs.count(result.steps);
-  if (is_periodic(run.checkpoint.every)) result.checkpoints = checkpoints.count(result.steps);
+  if (is_periodic(run.checkpoint.every))
+    result.checkpoints =
+        is_equal ? checkpoints.count_passed(result.steps) : checkpoints.count(result.steps);
   require_possible(run, "output.every", "outputs", result.snapshots - 1);
   require_possible(run, "checkpoint.every", "checkpoints", result.checkpoints);
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <stdexcept>
 #include <utility>
@@ -26,6 +27,7 @@
 #include "driver/signals.hpp"
 #include "io/run_lock.hpp"
 #include "model/out_of_core.hpp"
+#include "model/step_clock.hpp"
 #include "simulations/registry.hpp"
 
 namespace gridstride {
@@ -42,6 +44,21 @@ io::Provenance provenance_of(config::RunConfig const& config, Device const& devi
           .precision = std::string(name_of(config.precision)),
           .created = "",
           .fallbacks = fallbacks};
+}
+
+/// The next moment that steps are shortened for. For a checkpoint those of leapfrog are not: lengths
+/// that come in turn again and again, as two cadences make them, can have waves grow without bound.
+Schedule::Moment next_stop(config::RunConfig const& config, Schedule::Moment const& output,
+                           Schedule::Moment const& checkpoint) {
+  double const time =
+      keeps_steps_equal(config) ? output.time : std::min(output.time, checkpoint.time);
+  return {std::min(output.step, checkpoint.step), time};
+}
+
+/// The time of a checkpoint on the way there, for which no step is shortened; else that of the stop.
+double pause_before(Schedule::Moment const& stop, Schedule::Moment const& checkpoint) {
+  bool const is_on_the_way = checkpoint.time < stop.time - time_rounding(stop.time);
+  return is_on_the_way ? checkpoint.time - time_rounding(checkpoint.time) : stop.time;
 }
 
 /// One run under way: what the time loop works on.
@@ -61,7 +78,8 @@ class Run {
   void compute_at_once();
   Snapshot snapshot() const;
   void submit(Snapshot snapshot);
-  void advance_to(Schedule::Moment const& moment);
+  void advance_to(Schedule::Moment const& moment, double pause);
+  std::int64_t steps_to(double pause, double last_step) const;
   void stop_on_signal(int signal);
   std::vector<ErrorNorms> errors();
   void verify();
@@ -232,7 +250,9 @@ void Run::time_loop() {
   while (!simulation_->finished()) {
     auto const output = outputs.next(simulation_->clock());
     auto const checkpoint = checkpoints.next(simulation_->clock());
-    advance_to({std::min(output.step, checkpoint.step), std::min(output.time, checkpoint.time)});
+    auto const moment = next_stop(config_, output, checkpoint);
+    double const pause = pause_before(moment, checkpoint);
+    advance_to(moment, pause);
     bool const finished = simulation_->finished();
     if (finished) {
       stream_->synchronize();
@@ -244,7 +264,8 @@ void Run::time_loop() {
     if (outputs.due(now) || finished) submit(snapshot());
     if (int const signal = signals_->pending()) stop_on_signal(signal);
     bool const asked_for = signals_->take_checkpoint_request();
-    if (asked_for || checkpoints.due(now)) pipeline_->submit_state(*simulation_);
+    bool const is_passed = pause < moment.time && now.time >= pause;
+    if (asked_for || is_passed || checkpoints.due(now)) pipeline_->submit_state(*simulation_);
   }
   summary_.clock = simulation_->clock();
   summary_.steps = summary_.clock.step - start.step;
@@ -267,19 +288,33 @@ void Run::compute_at_once() {
   end_phase("computation");
 }
 
-void Run::advance_to(Schedule::Moment const& moment) {
+/// How many steps come no further than the one that reaches `pause`; the last one tells how long they are.
+std::int64_t Run::steps_to(double pause, double last_step) const {
+  if (last_step <= 0) return 1;
+  double const steps = std::floor((pause - simulation_->clock().time) / last_step * (1 - 1e-9));
+  return static_cast<std::int64_t>(std::clamp(steps, 1.0, 0x1p62));
+}
+
+/// Ends before, with the first step that is at `pause` or beyond.
+void Run::advance_to(Schedule::Moment const& moment, double pause) {
   // Slices of about a tenth of a second: the device always has one to work on while the host looks
   // at the clock, the progress and the signals.
   constexpr double slice_seconds = 0.1;
   std::int64_t const least = simulation_->steps_at_once();
   std::optional<Event> before;
   Timer timer;
-  while (!simulation_->finished() && simulation_->clock().time < moment.time &&
+  double last_step = 0;
+  while (!simulation_->finished() && simulation_->clock().time < std::min(moment.time, pause) &&
          simulation_->clock().step < moment.step) {
     timer.restart();
     slice_ = std::max(slice_, least);
-    simulation_->advance_whole_batches(std::min(slice_, moment.step - simulation_->clock().step),
-                                       moment.time);
+    Clock const from = simulation_->clock();
+    std::int64_t most = std::min(slice_, moment.step - from.step);
+    if (pause < moment.time) most = std::min(most, steps_to(pause, last_step));
+    simulation_->advance_whole_batches(most, moment.time);
+    Clock const now = simulation_->clock();
+    last_step = (now.time - from.time) /
+                static_cast<double>(std::max<std::int64_t>(now.step - from.step, 1));
     Event queued(stream_->device());
     stream_->record(queued);
     if (before) before->synchronize();

@@ -56,6 +56,17 @@ double Schedule::count(double steps) const {
   return cadence_.steps ? std::ceil(steps / static_cast<double>(*cadence_.steps)) : last_;
 }
 
+double Schedule::count_passed(double steps) const {
+  if (cadence_.steps) return count(steps);
+  double const step = end_ / steps;
+  if (interval_ <= step) return std::min(steps, last_);
+  bool const is_last_one_at_end =
+      last_ > 1 && (last_ - 1) * interval_ > (end_ - step) * (1 + rounding);
+  return is_last_one_at_end ? last_ - 1 : last_;
+}
+
+bool keeps_steps_equal(config::RunConfig const& run) { return run.time.scheme == "leapfrog"; }
+
 double count_steps(Schedule const& one, Schedule const& other, double end, double time_step) {
   auto const& [fine, coarse] =
       one.interval() <= other.interval() ? std::tie(one, other) : std::tie(other, one);

@@ -27,6 +27,10 @@ class Schedule {
   /// How many moments there will be in a run of so many steps; the one at time 0 left out.
   double count(double steps) const;
 
+  /// The same of equal steps, none of which is shortened for them: each is met by the first step that
+  /// comes to it.
+  double count_passed(double steps) const;
+
   /// The time between two moments, and how many there are; the end alone where steps decide.
   double interval() const { return interval_; }
   double moments() const { return last_; }
@@ -40,6 +44,9 @@ class Schedule {
   double interval_;
   double last_;  ///< the number of the moment that is the end
 };
+
+/// Whether steps are to be of one length, so that outputs and the end alone may shorten them.
+bool keeps_steps_equal(config::RunConfig const& run);
 
 /// Steps of `time_step` to the end, those included that are shortened to land on a moment of one of
 /// both. An upper bound where each has more than a million moments.

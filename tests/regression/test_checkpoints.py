@@ -269,6 +269,39 @@ class Checkpoints(support.Case):
         self.refuse("is no checkpoint of gridstride", "first/case.h5")
 
 
+class EqualSteps(support.Case):
+    """Steps of leapfrog, which nothing but outputs and the end may shorten."""
+
+    wave = {"simulation": "wave", "grid": {"points": 33}, "boundary": {"x": "free"},
+            "initial": {"u": "exp(-50*(x - 0.5)^2)"},
+            "parameters": {"speed": 1, "order": 2}}
+    pde = {"simulation": "pde", "grid": {"points": 33}, "boundary": {"x": {"neumann": 0}},
+           "fields": {"u": {"order": 2}}, "equations": {"u": "laplace(u)"},
+           "initial": {"u": "exp(-50*(x - 0.5)^2)", "u_t": 0}}
+
+    def test_checkpoints_shorten_none(self):
+        for problem in self.wave, self.pde:
+            with self.subTest(simulation=problem["simulation"]):
+                config = {**problem, "time": {"scheme": "leapfrog", "end": 1},
+                          "output": {"every": {"time": 0.1}, "formats": ["hdf5"]}}
+                file = self.write("case.yaml", config)
+                self.call("run", file, "--quiet", "--overwrite", "--output", "whole")
+                self.write("case.yaml", {**config,
+                                         "checkpoint": {"every": {"time": 0.16}, "keep": 9}})
+                out, _ = self.call("check", file)
+                self.assertRegex(out, r"# time step: 0\.025 s, 40 steps,")
+                self.assertRegex(out, r" for 7 checkpoints\b")
+                self.call("run", file, "--quiet", "--overwrite")
+                self.assert_same("outputs/case", "whole")
+                saved = sorted((self.directory / "outputs/case").glob("*.checkpoint"))
+                self.assertEqual([int(path.stem.rpartition("_")[2]) for path in saved],
+                                 [7, 13, 20, 26, 32, 39, 40])
+                self.call("run", file, "--quiet", "--restart", saved[1])
+                self.assert_same("outputs/case", "whole")
+                for path in saved:
+                    self.assertTrue(path.exists(), path)
+
+
 class GoingOnOtherwise(support.Case):
     """From the middle of a run, with outputs that are not those of its first part, or whose files are not whole."""
 

@@ -122,6 +122,19 @@ TEST(Schedule, CountsTheStepsBetweenMoments) {
   EXPECT_EQ(count_steps(a, b, 1, 0.3), 4);
 }
 
+TEST(Schedule, CountsTheStepsThatComeToMoments) {
+  auto const met = [](double time, double steps) {
+    return Schedule({.time = time, .steps = {}, .count = {}}, 1).count_passed(steps);
+  };
+  EXPECT_EQ(met(0.16, 40), 7);  // at 0.175, 0.325, …, 0.975 and 1
+  EXPECT_EQ(met(0.99, 40), 1);
+  EXPECT_EQ(met(0.5, 40), 2);
+  EXPECT_EQ(met(0.975, 40), 2);
+  EXPECT_EQ(met(0.001, 40), 40);
+  Schedule const by_steps({.time = {}, .steps = 7, .count = {}}, 1);
+  EXPECT_EQ(by_steps.count_passed(40), 6);
+}
+
 TEST(Schedule, CountsStepsOfManyMomentsAtOnce) {
   Schedule const a({.time = {}, .steps = {}, .count = 1'000'000'000}, 1);
   Schedule const b({.time = {}, .steps = {}, .count = 500'000'000}, 1);
