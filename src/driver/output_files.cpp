@@ -1,6 +1,7 @@
 #include "driver/output_files.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -93,11 +94,27 @@ void OutputFiles::add_own_name(std::string const& name) {
 }
 
 void OutputFiles::begin() {
+  std::string const removed = resumed_ ? remove_later_checkpoints() : std::string();
   for (auto const& writer : writers_) writer->begin();
   errno = 0;
   log_.open(paths_.log, resumed_ ? std::ios::app : std::ios::trunc);
   if (!log_) fail_log();
   if (!resumed_) remove_stale();
+  if (!removed.empty()) log(removed);
+}
+
+/// Before any output goes: a restart that took one of them later would leave a gap in front of it.
+/// Returns a line for the log, empty where there were none.
+std::string OutputFiles::remove_later_checkpoints() const {
+  auto const later = paths_.checkpoints_after(resumed_->clock.step);
+  std::vector<std::string> names;
+  for (auto const& path : later) {
+    remove_earlier(path);
+    names.push_back(path.filename().string());
+  }
+  if (names.empty()) return {};
+  return fmt::format("removed, as of later steps than {}, from which the run goes on: {}",
+                     resumed_->clock.step, fmt::join(names, ", "));
 }
 
 /// What this run does not replace. The checkpoints go last.

@@ -72,6 +72,7 @@ class OutputFiles {
   [[noreturn]] void fail_log() const;
   void require_no_other_formats() const;
   void remove_stale();
+  std::string remove_later_checkpoints() const;
   void add_own_name(std::string const& name);
   std::vector<std::vector<FieldSink*>> begin_steps(Clock const& clock);
 

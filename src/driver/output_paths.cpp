@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <functional>
 #include <set>
 #include <system_error>
 #include <utility>
@@ -85,6 +86,19 @@ std::vector<fs::path> OutputPaths::checkpoints() const {
   std::stable_sort(files.begin(), files.end(), [](fs::path const& a, fs::path const& b) {
     return fs::last_write_time(a) > fs::last_write_time(b);
   });
+  return files;
+}
+
+std::vector<fs::path> OutputPaths::checkpoints_after(std::int64_t step) const {
+  auto const place = [](fs::path const& path) {  // numbers have 12 digits, or more from 10^12 on
+    auto file = path.filename().string();
+    return std::pair(file.size(), std::move(file));
+  };
+  auto files = all_numbered(checkpoint_ending);
+  std::erase_if(files, [&, last = place(checkpoint(step))](fs::path const& path) {
+    return place(path) <= last;
+  });
+  std::ranges::sort(files, std::greater(), place);
   return files;
 }
 

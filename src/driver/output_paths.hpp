@@ -22,6 +22,8 @@ struct OutputPaths {
   std::filesystem::path checkpoint(std::int64_t step) const;
   /// This run's checkpoints, the newest first.
   std::vector<std::filesystem::path> checkpoints() const;
+  /// Those of later steps than this one, the latest first.
+  std::vector<std::filesystem::path> checkpoints_after(std::int64_t step) const;
   /// What files of a field on a grid of its own are called: NAME.FIELD in place of NAME.
   OutputPaths of_field(std::string_view field) const;
   /// Those of all such fields that have files of numbered series. A run that is called so itself,

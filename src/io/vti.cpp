@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <deque>
 #include <limits>
 #include <map>
@@ -12,6 +13,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -361,6 +363,15 @@ std::vector<std::string> names_in_image(std::filesystem::path const& path) {
   }
   std::ranges::sort(names);
   return names;
+}
+
+std::optional<std::int64_t> step_in_image(std::filesystem::path const& path) {
+  std::string const head = head_in(path);
+  auto const begin = head.find('>', head.find(" Name=\"Step\""));
+  if (begin == head.npos) return {};
+  std::int64_t step = 0;
+  auto const read = std::from_chars(head.data() + begin + 1, head.data() + head.size(), step);
+  return read.ec == std::errc() ? std::optional(step) : std::nullopt;
 }
 
 std::vector<std::string> xml_names(std::span<FieldInfo const> fields) {

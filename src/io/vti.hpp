@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -46,6 +47,9 @@ void require_like(std::filesystem::path const& path, Grid const& grid,
 /// What an image calls its fields, in alphabetic order, as XML has it: `xml_names` of the same fields.
 std::vector<std::string> names_in_image(std::filesystem::path const& path);
 std::vector<std::string> xml_names(std::span<FieldInfo const> fields);
+
+/// The step that an image is of; of an earlier version that does not tell, none.
+std::optional<std::int64_t> step_in_image(std::filesystem::path const& path);
 
 /// Throws `IoError` for an image that is missing, or has lost its end.
 void require_whole(std::filesystem::path const& path);

@@ -56,6 +56,42 @@ class Checkpoints(support.Case):
         self.assertRegex(err, r"\n[1-9]\d* steps,")
         self.assert_same("outputs/case", "first")
 
+    def test_later_ones_go(self):
+        oldest, *later = self.checkpoints()
+        short = {**self.config, "time": {"scheme": "rk4", "end": 0.2},
+                 "output": {"every": {"time": 0.25 / 6}}}
+        del short["checkpoint"]
+        self.write("case.yaml", short)
+        self.call("run", self.file, "--quiet", "--restart", oldest)
+        self.assertEqual(self.checkpoints(), [oldest])
+        log = (self.directory / "outputs/case/case.log").read_text()
+        step = int(oldest.stem.rpartition("_")[2])
+        self.assertIn(f"\nremoved, as of later steps than {step}, from which the run goes on: " +
+                      ", ".join(path.name for path in reversed(later)) + "\n", log)
+        self.write("case.yaml", self.config)
+        self.call("run", self.file, "--quiet", "--restart")
+        self.assert_same("outputs/case", "first")
+        self.assertEqual((self.directory / "outputs/case/case.pvd").read_bytes(),
+                         (self.directory / "first/case.pvd").read_bytes())
+
+    def test_formats_end_with_the_same_output(self):
+        """Where the outputs of another part have more steps up to the same time."""
+        config = heat(grid={"points": 17}, initial={"u": "x"}, boundary={"x": {"neumann": 0}},
+                      parameters={"diffusivity": 0.01},
+                      time={"scheme": "rk4", "end": 0.4, "step": 0.01},
+                      output={"every": {"time": 0.1}}, checkpoint={"every": {"steps": 30}})
+        self.write("case.yaml", config)
+        self.call("run", self.file, "--quiet", "--overwrite")
+        saved = self.directory / "outputs/case/case_000000000030.checkpoint"
+        saved.rename(self.directory / "saved.checkpoint")
+        self.call("run", self.file, "--quiet", "--overwrite", "--set", "time.end=0.2",
+                  "--set", "output.every.time=0.004")
+        self.call("run", self.file, "--quiet", "--restart", "saved.checkpoint")
+        steps = json.loads(self.call("info", "outputs/case", "--json")[0])["steps"]
+        self.assertEqual(steps, [*range(31), 40])
+        series = (self.directory / "outputs/case/case.pvd").read_text()
+        self.assertEqual(series.count("<DataSet"), len(steps))
+
     def test_at_the_end_the_verification_is_made(self):
         verify = {"exact": {"u": "0"}, "tolerance": {"max": 1e-3}}
         self.write("case.yaml", {**self.config, "verify": verify})

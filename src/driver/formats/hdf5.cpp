@@ -114,6 +114,7 @@ class Hdf5Writer final : public FormatWriter {
 
  private:
   void find();
+  bool is_before(std::size_t output) const;
   std::string difference() const;
   void carry_over();
 
@@ -134,12 +135,17 @@ void Hdf5Writer::find() {
       earlier_->provenance().resolved_config, contents_.provenance.resolved_config, free_to_change);
   if (!changes.empty())
     throw IoError(source, fmt::format("is the result of another problem ({})", changes));
-  if (earlier_->steps().empty() || earlier_->steps().front() >= resumed_->clock.step)
-    return require_new_series(source, *resumed_);
+  if (earlier_->steps().empty() || !is_before(0)) return require_new_series(source, *resumed_);
   if (auto const why = difference(); !why.empty()) {
     begin_anew(source, why, *resumed_);
     earlier_.reset();
   }
+}
+
+/// Whether an output of the result is of before the moment that the run goes on from.
+bool Hdf5Writer::is_before(std::size_t output) const {
+  return earlier_->steps()[output] < resumed_->clock.step &&
+         earlier_->times()[output] < resumed_->clock.time;
 }
 
 /// Why what the result holds cannot stand beside what this run writes; empty where it can.
@@ -171,7 +177,7 @@ void Hdf5Writer::carry_over() {
   auto const others =
       config::other_numbers(old.provenance().resolved_config, contents_.provenance.resolved_config);
   writer_.emplace(path_, contents_);
-  for (std::size_t i = 0; i < old.steps().size() && old.steps()[i] < resumed_->clock.step; ++i) {
+  for (std::size_t i = 0; i < old.steps().size() && is_before(i); ++i) {
     auto const sinks = writer_->begin_step();
     for (std::size_t f = 0; f < sinks.size(); ++f) {
       auto const& info = contents_.fields[f];

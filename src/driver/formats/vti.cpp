@@ -99,14 +99,20 @@ class ImageSeries {
     if (!fs::exists(list_)) return find_no_list();
     std::vector<double> times;
     if (!read_or_begin_anew(list_, *resumed_, [&] { times = io::read_pvd_times(list_); })) return;
-    for (double const time : times)
-      if (time < resumed_->clock.time)
-        earlier_.push_back(
-            {time, paths_.numbered(std::ssize(earlier_), image).filename().string()});
+    for (double const time : times) {
+      if (time >= resumed_->clock.time) break;
+      earlier_.push_back({time, paths_.numbered(std::ssize(earlier_), image).filename().string()});
+    }
+    if (!std::ranges::all_of(earlier_, [this](auto const& entry) { return is_whole(entry); }))
+      return earlier_.clear();
+    while (!earlier_.empty() && is_of_later_step(earlier_.back())) earlier_.pop_back();
     if (earlier_.empty()) return require_new_series(list_, *resumed_);
-    if (!std::ranges::all_of(earlier_, [this](auto const& entry) { return is_whole(entry); }) ||
-        !can_stand_beside(list_.parent_path() / earlier_.back().file))
-      earlier_.clear();
+    if (!can_stand_beside(list_.parent_path() / earlier_.back().file)) earlier_.clear();
+  }
+
+  /// To the same time there may have been more steps, as other outputs make them.
+  bool is_of_later_step(io::SeriesEntry const& entry) const {
+    return io::step_in_image(list_.parent_path() / entry.file) >= resumed_->clock.step;
   }
 
   void find_no_list() const {

@@ -218,6 +218,7 @@ TEST(ImageLikeOthers, NamesAndTheEndAreTold) {
     write_vti(path, grid, fields, 0.5, 1, compression);
     EXPECT_EQ(names_in_image(path), (std::vector<std::string>{"a&lt;b", "w"}));
     EXPECT_EQ(names_in_image(path), xml_names(infos));
+    EXPECT_EQ(step_in_image(path), 1);
     EXPECT_NO_THROW(require_whole(path));
     for (std::uintmax_t const size : {std::filesystem::file_size(path) - 1, std::uintmax_t{0}}) {
       std::filesystem::resize_file(path, size);
