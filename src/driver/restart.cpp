@@ -64,6 +64,20 @@ bool has_results(config::RunConfig const& config, OutputPaths const& paths) {
   });
 }
 
+/// A file of the config that is not as it was when the run began that came to its end.
+void require_same_inputs(config::RunConfig const& config, std::string const& place,
+                         LoggedRun const& last) {
+  for (auto const& [file, state] : states_of_inputs(config::resolved_yaml(config))) {
+    auto const before = last.inputs.find(file);
+    if (before == last.inputs.end() || before->second == state) continue;
+    throw refusal(config, "output.directory",
+                  fmt::format("{} is not as it was for the run in {} that came to its end ({}; now "
+                              "{}) and left no checkpoint to go on from; without --restart its "
+                              "results are replaced",
+                              file, place, before->second, state));
+  }
+}
+
 /// A batch job says `--restart` from its first submission on, and goes on saying it.
 Beginning without_checkpoint(config::RunConfig const& config, OutputPaths const& paths) {
   Beginning beginning;
@@ -88,6 +102,7 @@ Beginning without_checkpoint(config::RunConfig const& config, OutputPaths const&
                               "checkpoint to go on from; without --restart its results are "
                               "replaced",
                               place, changes));
+  require_same_inputs(config, place, *last);
   beginning.done = true;
   beginning.remark =
       fmt::format("--restart: the run in {} came to its end before; nothing is left to do", place);

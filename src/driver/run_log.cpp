@@ -1,10 +1,15 @@
 #include "driver/run_log.hpp"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <ctime>
 #include <fstream>
 #include <string_view>
+#include <system_error>
 
+#include "config/changes.hpp"
+#include "core/file_stamp.hpp"
 #include "io/run_lock.hpp"
 
 namespace gridstride {
@@ -12,6 +17,7 @@ namespace gridstride {
 namespace {
 
 constexpr std::string_view config_mark = "| ";
+constexpr std::string_view input_mark = "input: ";
 constexpr std::string_view ending_mark = "ended: ";
 
 /// The text with `mark` in front of each line.
@@ -33,7 +39,24 @@ std::string logged_config(std::string const& resolved_yaml) {
   return marked(resolved_yaml, config_mark);
 }
 
+std::string logged_input(std::string const& file, std::string const& state) {
+  return fmt::format("{}{}: {}", input_mark, file, state);
+}
+
 std::string logged_ending(std::string const& why) { return marked(why, ending_mark); }
+
+InputStates states_of_inputs(std::string const& resolved_yaml) {
+  InputStates states;
+  for (auto const& file : config::named_files(resolved_yaml)) {
+    std::error_code missing;  // as of a field that is called so
+    if (!std::filesystem::is_regular_file(file, missing)) continue;
+    FileStamp const stamp = stamp_of(file);
+    states[file] =
+        fmt::format("{} bytes, written {:%Y-%m-%d %H:%M:%S}.{:09} UTC", stamp.bytes,
+                    fmt::gmtime(static_cast<std::time_t>(stamp.seconds)), stamp.nanoseconds);
+  }
+  return states;
+}
 
 std::string run_state(io::ResultFile const& result) {
   if (result.complete())
@@ -59,6 +82,10 @@ std::optional<LoggedRun> read_last_run(std::filesystem::path const& log) {
       last->config += line.substr(config_mark.size()) + '\n';
     } else if (last && line.starts_with(ending_mark)) {
       last->ended += (last->ended.empty() ? "" : "\n") + line.substr(ending_mark.size());
+    } else if (last && line.starts_with(input_mark)) {
+      auto const state = line.rfind(": ");
+      last->inputs[line.substr(input_mark.size(), state - input_mark.size())] =
+          line.substr(state + 2);
     }
   }
   return last;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -11,14 +12,20 @@ namespace gridstride {
 /// Why a run ended that computed all that it was asked for.
 inline constexpr char const* run_is_done = "done";
 
+/// The files that a config names, and what tells whether they are as they were: size and time.
+using InputStates = std::map<std::string, std::string>;
+InputStates states_of_inputs(std::string const& resolved_yaml);
+
 /// What the log says of the last run that wrote into it.
 struct LoggedRun {
   std::string config;  ///< resolved
   std::string ended;   ///< why it ended; empty when it could not tell (or is still running)
+  InputStates inputs;  ///< empty in the logs of earlier versions
 };
 
-/// The lines that a log has of a run's resolved config, and of its end.
+/// The lines that a log has of a run's resolved config, its inputs, and its end.
 std::string logged_config(std::string const& resolved_yaml);
+std::string logged_input(std::string const& file, std::string const& state);
 std::string logged_ending(std::string const& why);
 
 /// Reads them back. Empty when there is no log, or one without a run in it.

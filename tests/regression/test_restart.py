@@ -2,6 +2,8 @@
 
 import signal
 
+import numpy
+
 import support
 from support import BAD_INPUT, DOES_NOT_HOLD, FAILED, SIGINT_STOP, SIGTERM_STOP, heat, moving, wait_for
 
@@ -214,6 +216,27 @@ class WithoutCheckpoints(support.Case):
                               "0.02) and left no checkpoint", err)
                 self.assertEqual({name: (self.directory / name).read_bytes()
                                   for name in self.files()}, before)
+
+    def test_done_before_with_other_inputs(self):
+        numpy.save(self.directory / "D.npy", numpy.full(17, 0.01))
+        file = self.write("case.yaml", heat(grid={"points": 17}, initial={"u": "x"},
+                                            boundary={"x": {"neumann": 0}},
+                                            parameters={"diffusivity": {"file": "D.npy"}}))
+        self.call("run", file, "--quiet")
+        _, err = self.call("run", file, "--restart")
+        self.assertIn("nothing is left to do", err)
+        numpy.save(self.directory / "D.npy", numpy.full(17, 0.02))
+        before = {name: (self.directory / name).read_bytes() for name in self.files()}
+        _, err = self.call("run", file, "--restart", code=BAD_INPUT)
+        self.assertRegex(err, r"D\.npy is not as it was for the run in outputs/case that came to "
+                              r"its end \(264 bytes, written [\d. :-]+ UTC; now 264 bytes, written "
+                              r"[\d. :-]+ UTC\) and left no checkpoint to go on from; without "
+                              r"--restart its results are replaced")
+        self.assertEqual({name: (self.directory / name).read_bytes() for name in self.files()},
+                         before)
+        self.call("run", file, "--quiet")
+        _, err = self.call("run", file, "--restart")
+        self.assertIn("nothing is left to do", err)
 
     def test_done_before_but_the_result_is_gone(self):
         file = self.write("case.yaml", heat())
