@@ -104,6 +104,7 @@ Beginning without_checkpoint(config::RunConfig const& config, OutputPaths const&
                               place, changes));
   require_same_inputs(config, place, *last);
   beginning.done = true;
+  beginning.ending = last->early;
   beginning.remark =
       fmt::format("--restart: the run in {} came to its end before; nothing is left to do", place);
   return beginning;

@@ -16,6 +16,7 @@ struct Beginning {
   std::optional<io::CheckpointFile> checkpoint;  ///< empty: from the start
   std::string older;                             ///< the checkpoint before that one, if any
   bool done = false;                             ///< this very run came to its end before
+  std::string ending;                            ///< then: why before `time.end`, if so
   std::string remark;                            ///< what a restart did otherwise than asked
 };
 

@@ -135,6 +135,7 @@ void Run::compute() {
   summary_.files = files_->count();
   summary_.bytes_written = files_->bytes();
   files_->log(format_summary(summary_));
+  if (!summary_.ending.empty()) files_->log(logged_early_ending(summary_.ending));
 }
 
 void Run::end_phase(std::string const& name) {
@@ -173,6 +174,7 @@ bool Run::set_up() {
   auto const beginning = choose_beginning(config_, options_, paths_);
   if (!beginning.remark.empty()) summary_.fallbacks.push_back(beginning.remark);
   summary_.done_before = beginning.done;
+  summary_.ending = beginning.ending;
   if (beginning.done) return false;
   if (summary_.has_time) signals_.emplace();
   simulation_ = config_.ranks > 1 ? share_simulation(config_, *stream_, checked)

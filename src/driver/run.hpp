@@ -60,8 +60,9 @@ struct RunSummary {
   std::vector<NamedValue> diagnostics;  ///< the simulation's own, at the end
   std::vector<NamedText> chosen;        ///< what the config left to the simulation
   std::string ending;                   ///< why the run ended before `time.end`; else empty
-  bool done_before = false;  ///< there was nothing left to do: all but `fallbacks` is empty
-  std::string shortfall;     ///< what the result lacks of what was asked for; empty when nothing
+  /// There was nothing left to do: all but `fallbacks` and `ending` is empty.
+  bool done_before = false;
+  std::string shortfall;  ///< what the result lacks of what was asked for; empty when nothing
   std::vector<std::string> fallbacks;
   std::string failure;  ///< why there is no result, or it is not `verified`; empty when it is good
 

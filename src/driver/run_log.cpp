@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::string_view config_mark = "| ";
 constexpr std::string_view input_mark = "input: ";
-constexpr std::string_view ending_mark = "ended: ";
+constexpr std::string_view ending_mark = "ended: ", early_mark = "ended early: ";
 
 /// The text with `mark` in front of each line.
 std::string marked(std::string_view text, std::string_view mark) {
@@ -44,6 +44,7 @@ std::string logged_input(std::string const& file, std::string const& state) {
 }
 
 std::string logged_ending(std::string const& why) { return marked(why, ending_mark); }
+std::string logged_early_ending(std::string const& why) { return marked(why, early_mark); }
 
 InputStates states_of_inputs(std::string const& resolved_yaml) {
   InputStates states;
@@ -82,6 +83,8 @@ std::optional<LoggedRun> read_last_run(std::filesystem::path const& log) {
       last->config += line.substr(config_mark.size()) + '\n';
     } else if (last && line.starts_with(ending_mark)) {
       last->ended += (last->ended.empty() ? "" : "\n") + line.substr(ending_mark.size());
+    } else if (last && line.starts_with(early_mark)) {
+      last->early += (last->early.empty() ? "" : "\n") + line.substr(early_mark.size());
     } else if (last && line.starts_with(input_mark)) {
       auto const state = line.rfind(": ");
       last->inputs[line.substr(input_mark.size(), state - input_mark.size())] =

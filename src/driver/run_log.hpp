@@ -20,6 +20,7 @@ InputStates states_of_inputs(std::string const& resolved_yaml);
 struct LoggedRun {
   std::string config;  ///< resolved
   std::string ended;   ///< why it ended; empty when it could not tell (or is still running)
+  std::string early;   ///< why before `time.end`, where nothing failed
   InputStates inputs;  ///< empty in the logs of earlier versions
 };
 
@@ -27,6 +28,7 @@ struct LoggedRun {
 std::string logged_config(std::string const& resolved_yaml);
 std::string logged_input(std::string const& file, std::string const& state);
 std::string logged_ending(std::string const& why);
+std::string logged_early_ending(std::string const& why);
 
 /// Reads them back. Empty when there is no log, or one without a run in it.
 std::optional<LoggedRun> read_last_run(std::filesystem::path const& log);

@@ -160,6 +160,19 @@ class Sweeps(support.Case):
         _, err = self.call("run", file, "--restart")
         self.assertIn("3 came to their end", err)
 
+    def test_what_was_done_before_keeps_how_it_ended(self):
+        file = self.write("case.yaml", {
+            "simulation": "pde", "grid": {"points": 9}, "constants": {"a": 1},
+            "sweep": {"a": [0.1, 2]}, "boundary": {"x": "periodic"}, "equations": {"u": "-a*u"},
+            "initial": {"u": 1}, "time": {"scheme": "rk4", "step": 0.01, "end": 1},
+            "output": {"every": {"count": 1}}, "stop": {"when": "mean(u) < 0.4"}})
+        self.call("run", file, "--quiet")
+        endings = [row["ending"] for row in self.table()]
+        self.assertEqual(endings[0], "done")
+        self.assertRegex(endings[1], r"^ended at t = ")
+        self.call("run", file, "--quiet", "--restart")
+        self.assertEqual([row["ending"] for row in self.table()], endings)
+
     def test_the_example(self):
         example = ROOT / "inputs/pde/gray_scott_sweep.yaml"
         self.call("run", example, "--quiet", "--device", "cpu", "--output", "swept",
