@@ -66,11 +66,11 @@ StepChoice::Choice StepChoice::find_first() const {
           {run_.problem(run_.time.step_location, too_long(*run_.time.step, present))});
     if (run_.time.step)
       return {stable_step(run_, present.step, has_time, describe(present)), present.step};
-    double const step = longest(present);
-    if (is_leapfrog(run_)) return {dividing_step(run_, step), present.step};
+    double const most = unbound(present), step = longest(most);
+    if (is_leapfrog(run_)) return {dividing_step(run_, step), present.step, {}, most};
     // Of fields that are not there yet a limit says nothing.
     bool const says_nothing = follows_.fields && run_.time.safety * sharp(present) > 4 * step;
-    return {kept(says_nothing ? std::exp2(-20) * step : step), present.step, kept(step)};
+    return {kept(says_nothing ? std::exp2(-20) * step : step), present.step, kept(step), most};
   } catch (NumericalError const& error) {
     throw ConfigError({run_.problem(run_.location("equations"), error.what())});
   }
@@ -79,11 +79,12 @@ StepChoice::Choice StepChoice::find_first() const {
 StepPlan StepChoice::plan(double time, double until, std::optional<double> last_event) {
   std::int64_t steps = 0;
   if (step_ == 0 || follows_.state) {
-    auto [step, limit, comes_to] = time == 0 ? begin() : next(time);
+    auto [step, limit, comes_to, unbound] = time == 0 ? begin() : next(time);
     steps = steps_between(time, {step, limit}, last_event);
     if (follows_.time) look_ahead(time, step, steps);
     step_ = step;
     limit_ = limit;
+    unbound_ = unbound;
   }
   bool const alike = is_leapfrog(run_) || is_implicit_;
   auto plan = alike ? equal_steps(step_)(time, until) : whole_steps(step_)(time, until);
@@ -94,12 +95,22 @@ StepPlan StepChoice::plan(double time, double until, std::optional<double> last_
 void StepChoice::save(CheckpointSink& sink) const {
   sink.put_real("limit/step", step_);
   sink.put_real("limit/limit", limit_);
+  sink.put_real("limit/unbound", unbound_);
+  sink.put_real("limit/interval", output_interval(run_));
 }
 
 void StepChoice::load(CheckpointSource const& source) {
   step_ = source.get_real("limit/step");
   limit_ = source.get_real("limit/limit");
   first_.reset();
+  if (!source.contains("limit/interval")) return;  // of an earlier version
+  unbound_ = source.get_real("limit/unbound");
+  bool const is_found_again = step_ == 0 || follows_.state || follows_.time;
+  if (is_found_again || source.get_real("limit/interval") == output_interval(run_)) return;
+  if (run_.time.step)
+    step_ = std::min(*run_.time.step, output_interval(run_));
+  else
+    step_ = is_leapfrog(run_) ? dividing_step(run_, longest(unbound_)) : longest(unbound_);
 }
 
 StepChoice::Choice StepChoice::next(double time) const {
@@ -107,21 +118,25 @@ StepChoice::Choice StepChoice::next(double time) const {
   if (present.hopeless) throw NumericalError(fmt::format("at t = {} s: {}", time, hopeless()));
   if (run_.time.step) return {given(time, present), present.step};
   // What the fields turn into in a step may have another limit by far.
-  double const step = longest(present);
+  double const most = unbound(present), step = longest(most);
   if (!(time + step > time))
     throw NumericalError(
         fmt::format("at t = {} s: no step that is stable moves time on: {:.3g} s is the longest "
                     "({}); fields may have left what the equations are for, as a depth below 0 "
                     "inside or beyond a side",
                     time, step, describe(present)));
-  return {kept(step_ > 0 ? std::min(step, most_rise * step_) : step), present.step};
+  return {kept(step_ > 0 ? std::min(step, most_rise * step_) : step), present.step, {}, most};
 }
 
-/// What `auto` takes at most: in a step that is longer than 1/growth schemes hardly follow what
-/// grows by itself, however stable they are.
-double StepChoice::longest(equations::StepLimit const& limit) const {
-  double const stable = stable_step(run_, sharp(limit), follows_.equations_have_time, "");
+/// What `auto` takes at most, whatever the outputs: in a step that is longer than 1/growth schemes
+/// hardly follow what grows by itself, however stable they are.
+double StepChoice::unbound(equations::StepLimit const& limit) const {
+  double const stable = run_.time.safety * sharp(limit);
   return limit.growth > 0 ? std::min(stable, run_.time.safety / limit.growth) : stable;
+}
+
+double StepChoice::longest(double unbound) const {
+  return std::min(unbound, longest_step(run_, follows_.equations_have_time));
 }
 
 /// The step that the file gives, held to a limit.
@@ -174,7 +189,7 @@ std::int64_t StepChoice::steps_between(double time, Choice const& choice,
 /// How many steps until the limit is no longer than they are, if it falls on at the rate of the last
 /// ones.
 double StepChoice::steps_until_met(Choice const& choice) const {
-  auto const [step, limit, comes_to] = choice;
+  double const step = choice.step, limit = choice.limit;
   if (!(limit < limit_)) return std::numeric_limits<double>::infinity();
   double const time = static_cast<double>(clock_.steps_of_leg()) * clock_.step();
   double const rate = std::log(limit_ / limit) / time;  // infinite from an infinite one
@@ -187,7 +202,7 @@ void StepChoice::look_ahead(double time, double& step, std::int64_t& steps) cons
   while (true) {
     auto const ahead = limit({time, step, steps});
     if (ahead.hopeless) throw NumericalError(fmt::format("at t = {} s: {}", time, hopeless()));
-    double const stable = run_.time.step ? given(time, ahead) : kept(longest(ahead));
+    double const stable = run_.time.step ? given(time, ahead) : kept(longest(unbound(ahead)));
     if (stable >= step) return;
     if (steps == 1) step = stable;
     steps = 1;

@@ -58,11 +58,13 @@ class StepChoice {
   struct Choice {
     double step, limit;
     std::optional<double> comes_to = {};  ///< where it begins with shorter ones
+    double unbound = 0;                   ///< what `auto` would take, were there no outputs
   };
   Choice const& begin();
   Choice find_first() const;
   Choice next(double time) const;
-  double longest(equations::StepLimit const& limit) const;
+  double unbound(equations::StepLimit const& limit) const;
+  double longest(double unbound) const;
   double given(double time, equations::StepLimit const& limit) const;
   double kept(double step) const;
   std::int64_t steps_between(double time, Choice const& choice,
@@ -81,6 +83,7 @@ class StepChoice {
   double share_;      // that a scheme takes of a limit
   double step_ = 0;   // the last one that was chosen; those before a moment may be shorter
   double limit_ = 0;  // then
+  double unbound_ = 0;
   std::optional<Choice> first_;
 };
 

@@ -20,6 +20,42 @@ TEST_P(PdeRestart, HasTheBitsOfAWholeRun) {
                                    Backend::cpu);
 }
 
+/// A limit that is found once is there for outputs that come more often than before.
+TEST(PdeRestarts, StepsOfTheSecondPartGoByItsOutputs) {
+  struct Case {
+    std::string text;
+    std::int64_t steps;  // until t = 1.1, of outputs 0.02 apart
+  };
+  std::string const first_order = "equations: {u: \"1e-3*laplace(u) + cos(t)\"}\ninitial: {u: 0}\n",
+                    second_order =
+                        "fields: {u: {order: 2}}\nequations: {u: \"1e-3*laplace(u)\"}\n"
+                        "initial: {u: 0, u_t: 0}\n";
+  for (auto const& [text, steps] : {Case{first_order + "time: {scheme: rk4, end: ", 50},
+                                    Case{first_order + "time: {scheme: rk4, step: 0.05, end: ", 5},
+                                    Case{second_order + "time: {scheme: leapfrog, end: ", 5}}) {
+    auto const yaml = [&](char const* end, char const* every) {
+      return "simulation: pde\ngrid: {points: 5}\nboundary: {x: {neumann: 0}}\n" + text + end +
+             "}\noutput: {every: {time: " + every + "}}\n";
+    };
+    auto const before = test::config_of(yaml("1", "1")), same = test::config_of(yaml("2", "1")),
+               finer = test::config_of(yaml("2", "0.02"));
+    Stream stream(Device::open(Backend::cpu));
+    auto const steps_of = [&](config::RunConfig const& config, CheckpointSource const& checkpoint) {
+      auto const second = entry_of(config).make(config, stream, {});
+      second->load(checkpoint);
+      auto const done = second->clock().step;
+      second->advance(1000, 1.1);
+      return second->clock().step - done;
+    };
+    auto const first = entry_of(before).make(before, stream, {});
+    while (!first->finished()) first->advance(1000, 1);
+    test::MemoryCheckpoint checkpoint;
+    first->save(checkpoint);
+    EXPECT_LE(steps_of(same, checkpoint), 2) << text;
+    EXPECT_EQ(steps_of(finer, checkpoint), steps) << text;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Pde, PdeRestart,
     testing::Values(
