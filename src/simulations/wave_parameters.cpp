@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -243,6 +244,25 @@ double strongest_damping(config::RunConfig const& run, Inputs const& inputs, int
   return 1.5 * parameters.strength * largest_speed(run, inputs) / depth;
 }
 
+/// A source goes into u by the square of a step, rounded to the precision: by half of it in the
+/// first step, by a quarter where steps are shortened to land on an output.
+void require_squares_for_source(config::RunConfig const& run, double step) {
+  if (is_zero(source_of(parameters_of(run).source))) return;
+  bool const single = run.precision == Precision::float32;
+  double const least =
+      single ? double{std::numeric_limits<float>::min()} : std::numeric_limits<double>::min();
+  double const most =
+      single ? double{std::numeric_limits<float>::max()} : std::numeric_limits<double>::max();
+  double const square = step * step;
+  if (square / 4 >= least && square <= most) return;
+  throw ConfigError({run.problem(
+      run.location("parameters.source"),
+      fmt::format("goes into u by the square of a step, and that of {:.4g} s is too {} for {} "
+                  "({}another unit of time helps)",
+                  step, square > most ? "large" : "small", name_of(run.precision),
+                  single ? "precision: float64, or " : ""))});
+}
+
 }  // namespace
 
 double time_step(config::RunConfig const& run, Inputs const& inputs) {
@@ -267,6 +287,7 @@ double time_step(config::RunConfig const& run, Inputs const& inputs) {
         fmt::format("{} points with a strength of {} stop a wave within {:.2g} steps (a layer has "
                     "to be thicker or weaker)",
                     parameters.thickness, parameters.strength, 1 / (damping * step)))});
+  require_squares_for_source(run, step);
   return step;
 }
 

@@ -72,7 +72,8 @@ double largest_speed(config::RunConfig const& run, Inputs const& inputs);
 /// The step to take: the one asked for, or the longest that divides the time between two outputs
 /// and is at most `safety` times the limit of stability, a tenth of that time where the source
 /// depends on time, and a tenth of the period of a Ricker wavelet. Throws `ConfigError` for a step
-/// over the limit, and for a layer that would stop a wave within a step.
+/// over the limit, for a layer that would stop a wave within a step, and for a source with steps
+/// whose squares the precision does not hold.
 double time_step(config::RunConfig const& run, Inputs const& inputs);
 
 /// σ at the points of an axis (1/s): in the layer of an absorbing side 3/2·strength·c/d·ξ², with

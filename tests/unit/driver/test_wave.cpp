@@ -203,6 +203,15 @@ TEST(Wave, RefusesWhatCannotBeComputed) {
           "2 layers of 25 points do not fit along x (50 points)");
   refuses(wave("speed: 1, absorbing: {thickness: 3, strength: 20}", "absorbing"),
           "stop a wave within");
+  for (auto const* source : {"source: \"1e37*sin(x)\"", "source: 2"}) {
+    std::string const brief = wave("speed: 1, " + std::string(source), "periodic", "end: 1e-19");
+    EXPECT_EQ(refusal(brief), "");
+    refuses("precision: float32\n" + brief,
+            "parameters.source: goes into u by the square of a step, and that of 1e-20 s is too "
+            "small for float32 (precision: float64, or another unit of time helps)");
+  }
+  EXPECT_EQ(refusal("precision: float32\n" + wave("speed: 1, source: 0", "periodic", "end: 1e-19")),
+            "");
   refuses(wave("speed: 1, ricker: {at: 1.5, frequency: 1}"),
           "parameters.ricker.at: 1.5 is outside of the grid (x goes from 0 to 1)");
   refuses(wave("speed: 1, ricker: [{at: 0.5}]"), "parameters.ricker.0.frequency");
