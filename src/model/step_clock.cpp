@@ -61,8 +61,8 @@ double dividing_step(config::RunConfig const& run, double longest) {
 double stable_step(config::RunConfig const& run, double limit, bool depends_on_time,
                    std::string const& bound) {
   if (!run.time.step) return std::min(run.time.safety * limit, longest_step(run, depends_on_time));
-  if (*run.time.step <= limit) return std::min(*run.time.step, output_interval(run));
-  throw unstable_step(run, *run.time.step, limit, bound);
+  if (is_over(*run.time.step, limit)) throw unstable_step(run, *run.time.step, limit, bound);
+  return std::min(*run.time.step, output_interval(run));
 }
 
 ConfigError unstable_step(config::RunConfig const& run, double step, double limit,

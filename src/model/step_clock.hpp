@@ -7,6 +7,7 @@
 #include "config/run_config.hpp"
 #include "core/buffer.hpp"
 #include "core/error.hpp"
+#include "core/nearly_equal.hpp"
 #include "kernels/evaluate/evaluate.hpp"
 #include "model/simulation.hpp"
 
@@ -40,6 +41,11 @@ double longest_step(config::RunConfig const& run, bool depends_on_time);
 /// The longest step up to `longest` that goes into the time between outputs a whole number of
 /// times. Leapfrog conserves its energy as long as the step is the same.
 double dividing_step(config::RunConfig const& run, double longest);
+
+/// Whether a step is over a limit by more than rounding, as that of a formula of the same limit.
+inline bool is_over(double step, double limit) {
+  return step > limit && !nearly_equal(step, limit);
+}
 
 /// The step of a run whose scheme is stable up to `limit` (s): the one that the config gives, or
 /// `safety` times the limit, at most `longest_step`. Throws `ConfigError` for one over the limit;

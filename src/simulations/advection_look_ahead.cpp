@@ -11,6 +11,7 @@
 #include "kernels/evaluate/slabs.hpp"
 #include "model/bricks.hpp"
 #include "model/out_of_core.hpp"
+#include "model/step_clock.hpp"
 #include "model/values.hpp"
 
 namespace gridstride::advection {
@@ -156,7 +157,7 @@ StepPlan LookAhead<T>::keep(double time, double until) {
   speeds_ = {};
   for (std::size_t i = 0; i < times_.size(); ++i) {
     auto const speeds = speeds_at(i);
-    if (plan.step > advect::step_limit(scheme_.flux, grid_, speeds)) refuse(i);
+    if (is_over(plan.step, advect::step_limit(scheme_.flux, grid_, speeds))) refuse(i);
     for (int axis = 0; axis < grid_.dims; ++axis)
       speeds_[axis] = std::max(speeds_[axis], round_up(speeds[axis]));
   }

@@ -15,6 +15,7 @@
 #include "equations/modal_operators.hpp"
 #include "equations/stable_step.hpp"
 #include "model/modal_scheme.hpp"
+#include "model/step_clock.hpp"
 #include "simulations/pde_modes.hpp"
 #include "simulations/pde_schemes.hpp"
 
@@ -207,7 +208,7 @@ double modal_step(config::RunConfig const& run) {
                        "(they have waves that are hardly damped); rk4, and those that take it by "
                        "itself, as etdrk4, are",
                        run.time.scheme));
-  if (step > found.longest_step)
+  if (is_over(step, found.longest_step))
     refuse(run.time.step_location,
            fmt::format("{} s is over the stability limit of {:.6g} s ({}, for what is linear; "
                        "imex_euler, imex_bdf2, ark3 and etdrk4 take that by itself)",

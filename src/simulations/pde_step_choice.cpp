@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "model/step_clock.hpp"
 #include "simulations/pde_implicit.hpp"
 #include "simulations/pde_schemes.hpp"
 
@@ -61,7 +62,7 @@ StepChoice::Choice StepChoice::find_first() const {
     if (present.hopeless)
       throw ConfigError({run_.problem(run_.location("time.scheme"), hopeless())});
     bool const has_time = follows_.equations_have_time;
-    if (is_implicit_ && *run_.time.step > present.step)
+    if (is_implicit_ && is_over(*run_.time.step, present.step))
       throw ConfigError(
           {run_.problem(run_.time.step_location, too_long(*run_.time.step, present))});
     if (run_.time.step)
@@ -142,9 +143,9 @@ double StepChoice::longest(double unbound) const {
 /// The step that the file gives, held to a limit.
 double StepChoice::given(double time, equations::StepLimit const& limit) const {
   double const step = std::min(*run_.time.step, output_interval(run_));
-  if (step > limit.step && is_implicit_)
+  if (is_over(step, limit.step) && is_implicit_)
     throw NumericalError(fmt::format("at t = {} s: {}", time, too_long(step, limit)));
-  if (step > limit.step)
+  if (is_over(step, limit.step))
     throw NumericalError(
         fmt::format("at t = {} s the step of {} s is over the stability limit of {:.6g} s ({}); "
                     "'auto' follows the fields",

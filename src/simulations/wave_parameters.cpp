@@ -273,7 +273,7 @@ double time_step(config::RunConfig const& run, Inputs const& inputs) {
   double const limit = 2 / (speed * std::sqrt(eigenvalue));
   double step = run.time.step.value_or(
       dividing_step(run, std::min(run.time.safety * limit, longest_step(run))));
-  if (step > limit)
+  if (is_over(step, limit))
     throw unstable_step(run, step, limit,
                         fmt::format("2/(c·√ρ), with c = {:.6g} m/s and ρ = {:.6g} 1/m² of order {}",
                                     speed, eigenvalue, order));

@@ -41,6 +41,17 @@ TEST(Heat, RefusesMoreFusedStepsThanItsDimensionsHave) {
   EXPECT_EQ(with(most + 1), 1u);
 }
 
+TEST(Heat, TakesAStepAtTheLimit) {
+  for (auto const* step : {"1/35^2/4", "1/35/35/4"}) {
+    auto const config = test::config_of(
+        fmt::format("simulation: heat\ngrid: {{points: [36, 36]}}\ninitial: {{u: x}}\n"
+                    "parameters: {{diffusivity: 1}}\ntime: {{end: 1, step: {}}}\n",
+                    step));
+    EXPECT_EQ(entry_of(config).time_step(config, {}, Device::open(Backend::cpu)),
+              *config.time.step);
+  }
+}
+
 TEST(Heat, InSlabsItHasTheBitsOfARunInCore) {
   for (auto const* precision : {"precision: float32\n", ""})
     for (auto const& [dims, sides] : {std::pair{1, "pp"},

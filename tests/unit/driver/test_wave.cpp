@@ -199,6 +199,11 @@ TEST(Wave, RefusesWhatCannotBeComputed) {
           "order 8 needs 5 points along x (here 4)");
   refuses(wave("speed: 2, order: 2", "periodic", "end: 1, step: 0.0101"),
           "0.0101 s is over the stability limit of 0.01 s (2/(c·√ρ), with c = 2 m/s");
+  // Steps at the limit are not over it, whatever is rounded.
+  for (auto const* points : {"30", "50", "84"})
+    EXPECT_EQ(refusal(wave("speed: 1, order: 2", "fixed", "end: 1, safety: 1", points) +
+                      "output: {every: {count: 1}}\n"),
+              "");
   refuses(wave("speed: 1, absorbing: {thickness: 25}", "absorbing"),
           "2 layers of 25 points do not fit along x (50 points)");
   refuses(wave("speed: 1, absorbing: {thickness: 3, strength: 20}", "absorbing"),

@@ -50,6 +50,15 @@ TEST(StepClock, TakesWholeStepsAndAShorterOneAtTheEnd) {
   EXPECT_TRUE(run.times_agree);
 }
 
+TEST(StepClock, RoundingIsNotOverALimit) {
+  double const limit = 1.0 / 29;
+  EXPECT_FALSE(is_over(limit, limit));
+  EXPECT_FALSE(is_over(limit * (1 + 1e-15), limit));
+  EXPECT_FALSE(is_over(limit, std::numeric_limits<double>::infinity()));
+  EXPECT_TRUE(is_over(limit * (1 + 1e-11), limit));
+  EXPECT_TRUE(is_over(limit, 0));
+}
+
 TEST(StepClock, TakesEqualStepsToAMoment) {
   Recorded run(equal_steps(0.25), 10);
   run.advance(100, 1);
