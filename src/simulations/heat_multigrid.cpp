@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "core/error.hpp"
@@ -92,12 +93,15 @@ void WholeSystem<T>::go(Stream& stream, poisson::Equation<T> const& equation,
     reaction_ = equation.reaction;
   }
   auto const outcome = solver_->solve(stream, right, v, from_v);
-  if (!outcome.converged)
-    throw NumericalError(
-        fmt::format("heat: after {} cycles for a step the error to be expected in u is {:.2g} of "
-                    "it, where {:g} "
-                    "is asked for (parameters.tolerance; solver: splitting needs no cycles)",
-                    outcome.cycles, outcome.error, options_.tolerance));
+  if (outcome.converged) return;
+  std::string const reached =
+      std::isfinite(outcome.error)
+          ? fmt::format("the error to be expected in u is {:.2g} of it", outcome.error)
+          : "the error to be expected in u does not become smaller";
+  throw NumericalError(
+      fmt::format("heat: after {} cycles for a step {}, where {:g} is asked for "
+                  "(parameters.tolerance may be larger; solver: splitting needs no cycles)",
+                  outcome.cycles, reached, options_.tolerance));
 }
 
 template <class T>

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "core/error.hpp"
 #include "support/heat_implicit_cases.hpp"
 
 namespace gridstride {
@@ -136,6 +137,23 @@ std::string multigrid_refusal(std::string const& parameters, std::string const& 
   for (auto const& problem : entry_of(config).problems(config, {}))
     return problem.path + ": " + problem.message;
   return {};
+}
+
+/// The mean of u is held by 1/dt alone, of which rounding leaves little.
+TEST(HeatMultigrid, SaysWhereCyclesNoLongerHelp) {
+  auto const config = test::config_of(
+      "simulation: heat\ngrid: {points: [33, 21]}\nboundary: {x: {neumann: 0}, y: {neumann: 0}}\n"
+      "initial: {u: \"1 + sin(50*x*y)\"}\nparameters: {diffusivity: 1, solver: multigrid}\n"
+      "time: {scheme: crank_nicolson, step: 1e7, end: 1e8}\n");
+  try {
+    test::solve(config, Backend::cpu);
+    ADD_FAILURE();
+  } catch (NumericalError const& error) {
+    EXPECT_STREQ(error.what(),
+                 "heat: after 100 cycles for a step the error to be expected in u does not become "
+                 "smaller, where 1e-12 is asked for (parameters.tolerance may be larger; solver: "
+                 "splitting needs no cycles)");
+  }
 }
 
 TEST(HeatMultigrid, RefusesWhatItCannotDo) {
