@@ -16,8 +16,8 @@
 ///
 ///   lu:         P·A = L·U, L unit lower triangular, U upper triangular, in place of A. Row i was
 ///               exchanged with row pivots_i ≥ i, for i = 0, 1, …: the row of largest magnitude in
-///               column i, the first of several. `status` is 0, or 1 + the first i whose pivot
-///               U_ii is exactly zero or not a number (the factors are of no use then).
+///               column i, the first of several. `status` is 0, or 1 + the first i whose pivot U_ii
+///               is zero or not a number, as one may be behind a subnormal one (the factors are of no use then).
 ///   lu_unpivoted: A = L·U without exchanges of rows, in place of A, for matrices whose diagonal is
 ///               good enough: the error grows with the largest |L| and |U|, which nothing bounds
 ///               here. `status` as for lu. After the first panel, `go_on(columns)`, if given, is

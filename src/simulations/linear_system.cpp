@@ -359,10 +359,14 @@ void LinearSystem<T>::solve_lu() {
   });
   if (status > 0) {
     bool const zero = element(factors_, (status - 1) * (extents_.rows + 1)) == 0;
-    throw NumericalError(fmt::format(
-        "linear_system: pivot {} of {} is {} in {}", status, extents_.rows,
-        zero ? "exactly zero: the matrix is singular" : "not a number: the factors overflow",
-        name_of(precision_of<T>())));
+    std::string const why =
+        zero ? fmt::format("exactly zero: the matrix is singular in {}", name_of(precision_of<T>()))
+             : fmt::format(
+                   "not a number: the factors overflow in {}, as they may do where a pivot "
+                   "before it is below {:.2g} (in larger units it is not)",
+                   name_of(precision_of<T>()), std::numeric_limits<T>::min());
+    throw NumericalError(
+        fmt::format("linear_system: pivot {} of {} is {}", status, extents_.rows, why));
   }
   times_.measure("solve", [this] {
     copy_async(x_.span(), std::as_const(b_).span(), stream_);

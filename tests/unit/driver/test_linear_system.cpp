@@ -75,6 +75,11 @@ std::string message_of(std::string const& matrix, std::string const& method,
 TEST(LinearSystem, NamesThePivotThatFails) {
   EXPECT_EQ(message_of("(i==j)*(i!=16)", "lu"),
             "linear_system: pivot 17 of 20 is exactly zero: the matrix is singular in float64");
+  // What is behind a pivot of 1e-309, whose reciprocal is infinite.
+  EXPECT_NE(message_of("(i==j)*((i==0) + (i>0)*1e-309)", "lu")
+                .find("is not a number: the factors overflow in float64, as they may do where a "
+                      "pivot before it is below 2.2e-308 (in larger units it is not)"),
+            std::string::npos);
   EXPECT_EQ(message_of("(i==j)*(i!=16)", "lu_mixed"), message_of("(i==j)*(i!=16)", "auto"));
   EXPECT_EQ(message_of("if(i==j, 1, (i<2)*(j<2)*2)", "cholesky"),
             "linear_system: pivot 2 of 20 is not positive: the matrix is not positive definite "
