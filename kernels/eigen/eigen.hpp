@@ -64,7 +64,7 @@ struct Result {
   bool converged = false;
   std::vector<double> values;     ///< the k eigenvalues: the smallest first, or the largest first
   std::vector<double> residuals;  ///< ‖A·u − λ·u‖ of each, computed anew at the end
-  std::optional<double> next;     ///< an approximation of the eigenvalue after the last
+  std::optional<double> next;     ///< an approximation of the eigenvalue after the last, or nearer
   std::vector<Step> history;
   std::int64_t products = 0;  ///< of A with a vector
 };
@@ -78,7 +78,9 @@ struct Result {
 /// that none of several equal eigenvalues is passed over: `rows` has room for `block_size` of them, of
 /// which the first k become modes. What a preconditioner cannot tell apart, eigenvalues that lie close
 /// together beside their size, takes hundreds of iterations unless the block has all of them: after some
-/// iterations without an end it has twice as many vectors, up to `largest_block`. Throws
+/// iterations without an end it has twice as many vectors, up to `largest_block`. Iterations go on until the
+/// residuals of the others of the block, too, are so small that none of them may turn out to stand for one of
+/// the eigenvalues asked for. Throws
 /// `std::invalid_argument` for more modes than unknowns, or than `most_modes`, and for other room.
 Result lobpcg(Stream& stream, Operator const& a, Options const& options, std::span<double> rows);
 

@@ -78,6 +78,9 @@ class Lobpcg {
   void find_residuals();
   bool is_found(int mode) const;
   int found() const;
+  double nearest_beyond(std::size_t mode) const;
+  bool are_others_known() const;
+  bool is_complete() const { return found() == options_.modes && are_others_known(); }
   bool extend();
   void take_best();
   bool is_too_narrow() const;
@@ -145,6 +148,24 @@ bool Lobpcg::is_found(int mode) const {
 }
 
 int Lobpcg::found() const { return count_found(options_, a_.norm, values_, norms_); }
+
+/// How near to the wanted end of the spectrum the eigenvalue may be that such a mode stands for.
+double Lobpcg::nearest_beyond(std::size_t mode) const {
+  return values_[mode] + (options_.largest ? norms_[mode] : -norms_[mode]);
+}
+
+/// Whether the others of the block stand for none of the eigenvalues asked for: one that is far from
+/// its end may yet come to lie ahead of those that are found.
+bool Lobpcg::are_others_known() const {
+  int const last = options_.modes - 1;
+  double const sign = options_.largest ? -1 : 1;
+  double const bound = sign * values_[static_cast<std::size_t>(last)] -
+                       largest_residual(options_, a_.norm, values_, last);
+  for (int mode = last + 1; mode < x_.count; ++mode)
+    if (sign * nearest_beyond(static_cast<std::size_t>(mode)) < bound && !is_found(mode))
+      return false;
+  return true;
+}
 
 /// W of the residuals; whether anything is left of it.
 bool Lobpcg::extend() {
@@ -241,7 +262,7 @@ Result Lobpcg::solve() {
   bool is_fresh = true, is_exhausted = false;
   int since = 0, of_this_block = 0;
   while (true) {
-    if (found() == options_.modes || is_exhausted) {
+    if (is_complete() || is_exhausted) {
       if (is_fresh) break;
       refresh();
       is_fresh = true;
@@ -265,10 +286,13 @@ Result Lobpcg::solve() {
   }
   deliver();
   Result result;
-  result.converged = found() == options_.modes;
+  result.converged = is_complete() || (is_exhausted && found() == options_.modes);
   result.values.assign(values_.begin(), values_.begin() + options_.modes);
   result.residuals.assign(norms_.begin(), norms_.begin() + options_.modes);
-  if (x_.count > options_.modes) result.next = values_[static_cast<std::size_t>(options_.modes)];
+  if (x_.count > options_.modes) {
+    double const next = nearest_beyond(result.values.size()), last = result.values.back();
+    result.next = options_.largest ? std::min(next, last) : std::max(next, last);
+  }
   result.products = products_;
   result.history = std::move(history_);
   return result;

@@ -230,8 +230,8 @@ template <class T>
 std::string Eigenvalues<T>::lack_of(std::int64_t found) const {
   if (found == modes())
     return fmt::format(
-        "eigenvalues: {} has found {} modes, but not shown after {} iterations that none of equal "
-        "eigenvalues is missing (parameters.iterations may be more)",
+        "eigenvalues: {} has found {} modes, but not shown after {} iterations that no other "
+        "eigenvalue belongs among them (parameters.iterations may be more)",
         method_, found, iterations_);
   std::string_view help;
   if (options_.largest)

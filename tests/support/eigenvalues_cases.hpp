@@ -135,6 +135,20 @@ inline void expect_pairs(Backend backend) {
     }
 }
 
+/// The smallest one of a line, whose mode has neighbours of the other sign, and beside the line an element
+/// that is a little larger: for large tolerances that one is found long before.
+inline void expect_first_of_a_line(Backend backend) {
+  Spectrum found(spectrum_yaml("",
+                               "matrix: {expression: \"if((i<250)*(j<250), 2*(i==j) + "
+                               "(abs(i-j)==1), 2e-4*(i==j))\", size: 251}, modes: 1, "
+                               "method: lobpcg, tolerance: 3e-3"),
+                 backend);
+  double const sine = std::sin(std::numbers::pi / 502), exact = 4 * sine * sine;
+  EXPECT_NEAR(found.values[0], exact, 1e-3 * exact);
+  EXPECT_LE(std::abs(found.values[0] - exact), found.bounds[0]);
+  EXPECT_EQ(found.done.simulation->shortfall(), "");
+}
+
 /// The largest of a cube, up to six of which are equal, in both precisions, with
 /// orthonormal modes.
 inline void expect_cube(Backend backend) {

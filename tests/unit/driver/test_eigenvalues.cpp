@@ -16,6 +16,8 @@ TEST(Eigenvalues, UnitsDoNotMatter) { expect_units(cpu); }
 
 TEST(Eigenvalues, PairsAndIndefiniteMatrices) { expect_pairs(cpu); }
 
+TEST(Eigenvalues, WhatComesSlowlyIsNotPassedOver) { expect_first_of_a_line(cpu); }
+
 TEST(Eigenvalues, LargestOfACube) { expect_cube(cpu); }
 
 TEST(Eigenvalues, AllModesOfAMatrix) { expect_all_modes(cpu); }

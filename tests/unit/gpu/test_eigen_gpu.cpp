@@ -69,6 +69,8 @@ TEST_F(EigenGpu, UnitsDoNotMatter) { expect_units(cuda); }
 
 TEST_F(EigenGpu, PairsAndIndefiniteMatrices) { expect_pairs(cuda); }
 
+TEST_F(EigenGpu, WhatComesSlowlyIsNotPassedOver) { expect_first_of_a_line(cuda); }
+
 TEST_F(EigenGpu, AllModesOfAMatrix) { expect_all_modes(cuda); }
 
 TEST_F(EigenGpu, TheSameBitsEveryTime) {
