@@ -10,6 +10,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,6 +21,7 @@
 #include "core/buffer.hpp"
 #include "kernels/convolve/convolve.hpp"
 #include "kernels/families.hpp"
+#include "kernels/reduce/reduce.hpp"
 #include "model/entry.hpp"
 #include "model/one_shot.hpp"
 #include "model/reading.hpp"
@@ -82,6 +85,8 @@ class Convolution final : public OneShot {
   void compute() override;
   Buffer<T> array() const { return {stream_, MemorySpace::device, size_}; }
   void require_finite(config::RunConfig const& run);
+  void require_place(config::RunConfig const& run);
+  double largest_magnitude();
 
   Grid grid_;
   std::size_t size_;
@@ -110,7 +115,10 @@ Convolution<T>::Convolution(config::RunConfig const& run, Stream const& stream,
          &convolve::row_for<T>(stream_.device(), pass.taps, shape, run.kernels.at("convolve"))});
   }
   fill(stream_, parameters.signal, grid_, inputs, signal_.span(), &times_);
-  times_.measure("read", [&] { require_finite(run); });
+  times_.measure("read", [&] {
+    require_finite(run);
+    require_place(run);
+  });
   zero_async(u_.span(), stream_);
 }
 
@@ -124,6 +132,40 @@ void Convolution<T>::require_finite(config::RunConfig const& run) {
       fmt::format("is not finite in {} at cell ({}) (all values have to "
                   "be finite)",
                   name_of(precision_of<T>()), fmt::join(grid_.indices(index), ", ")))});
+}
+
+template <class T>
+double Convolution<T>::largest_magnitude() {
+  Buffer<T> ends(stream_, MemorySpace::device, 2);
+  reduce::minimum<T>(stream_, std::as_const(signal_).span(), ends.span().first(1));
+  reduce::maximum<T>(stream_, std::as_const(signal_).span(), ends.span().last(1));
+  T found[2];
+  copy_async(std::span<T>(found), std::as_const(ends).span(), stream_);
+  stream_.synchronize();
+  return std::max(std::abs(double{found[0]}), std::abs(double{found[1]}));
+}
+
+/// Refuses a signal of which a filter can make nothing that has all digits.
+template <class T>
+void Convolution<T>::require_place(config::RunConfig const& run) {
+  double const signal = largest_magnitude();
+  double largest = signal;
+  for (auto const& work : work_) {
+    if (work.boundary == convolve::Boundary::constant)
+      largest = std::max(largest, std::abs(value_));
+    double taps = 0;
+    for (T const tap : work.filter.taps()) taps += std::abs(double{tap});
+    double const least = std::numeric_limits<T>::min();
+    if (largest > 0 && taps > 0 && largest < least / taps)
+      throw ConfigError({run.problem(
+          parameters_of(run).signal.location,
+          fmt::format("is no larger than {:g}, and what the filter along {} makes of it than {:g} "
+                      "times {:g} ({} has all digits from {:.2g} on; {}another unit helps)",
+                      signal, axis_names[static_cast<std::size_t>(work.shape.axis)], taps, largest,
+                      name_of(precision_of<T>()), least,
+                      precision_of<T>() == Precision::float32 ? "float64 or " : ""))});
+    largest *= taps;
+  }
 }
 
 /// The passes go to and fro between two arrays; the signal itself stays.

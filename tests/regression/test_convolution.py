@@ -125,6 +125,23 @@ class Convolution(support.Case):
         parameters = self.parameters(gaussian={"sigma": 1, "truncate": 20})
         self.call("run", self.write("case.yaml", config(precision="float32", parameters=parameters)), "--quiet")
 
+    def test_results_that_vanish(self):
+        tiny = {"precision": "float32", "grid": {"points": 5},
+                "parameters": {"signal": 1e-30, "filters": [{"taps": {"values": [1e-20]}}]}}
+        for change, message in (
+                ({}, r"parameters\.signal: is no larger than 1e-30, and what the filter along x makes of it than 1e-20 "
+                     r"times 1e-30 \(float32 has all digits from 1\.2e-38 on; float64 or another unit helps\)"),
+                ({"precision": "float64", "parameters": {"signal": 1e-200, "filters": 2 * [
+                    {"taps": {"values": [-1e-60]}}]}}, r"than 1e-60 times 1e-260 \(float64 has all digits from")):
+            with self.subTest(change=change):
+                _, err = self.call("run", self.write("case.yaml", config(**{**tiny, **change})), code=BAD_INPUT)
+                self.assertRegex(err, message)
+        # A derivative of a constant is 0, and so is what is made of nothing; beyond the ends there may be more.
+        for signal, filters, more in ((1e-30, {"derivative": {"order": 1}}, {}), (0, {"box": {"size": 3}}, {}),
+                                      (1e-30, {"taps": {"values": [0, 0, 1e-20]}}, {"mode": "constant", "value": 1})):
+            parameters = {"signal": signal, "filters": filters, **more}
+            self.call("run", self.write("case.yaml", config(**{**tiny, "parameters": parameters})), "--quiet")
+
     def test_too_large_for_the_memory(self):
         self.refuse(r"grid\.points: convolution: u needs \d x ",
                     grid={"points": [200000, 100000]},
