@@ -32,6 +32,10 @@ std::unique_ptr<Iteration<T>> make(Method method, Problem<T> const& problem) {
   throw std::invalid_argument("krylov: no such method");
 }
 
+/// Beginnings with smaller and smaller targets for the norm that is carried along, where the residual is
+/// a little larger than that.
+constexpr int most_tries = 5;
+
 /// What an end of the iterations means unless the residual, computed anew, is small enough; nothing
 /// where the method may go on from there.
 struct End {
@@ -116,6 +120,7 @@ class Solver {
     std::vector<double> alphas, betas;  // of Lanczos' method
     double before = 0;                  // the norm of the residual at the last beginning
     End end;
+    int tries = 0;         // to come from just above what is asked for to below it
     bool is_open = true;   // its outcome is not known
     bool is_busy = false;  // iterations go on
   };
@@ -162,7 +167,7 @@ class Solver {
     }
     if (!(column.result.right_norm > 1e-140) || !(norm <= std::numeric_limits<double>::max()))
       return finish(column, Outcome::not_finite);
-    column.state.target = options_.tolerance * column.result.right_norm;
+    column.state.target = target_of(column);
     // Beyond this no digit of b is left in the residual.
     if (may_diverge_) column.state.most = column.result.right_norm / column.state.epsilon;
     column.result.residual_norm = norm / column.result.right_norm;
@@ -170,25 +175,38 @@ class Solver {
     if (norm <= column.state.target) finish(column, Outcome::converged);
   }
 
+  double target_of(Column const& column) const {
+    return options_.tolerance * column.result.right_norm;
+  }
+
   /// What the residual tells where iterations have stopped.
   void look(Column& column) {
     double const before = column.before, after = column.state.norm;
     auto const [outcome, progress, without_progress, seemed_reached] = column.end;
-    if (after <= column.state.target) return finish(column, Outcome::converged);
+    double const target = target_of(column);
+    if (after <= target) return finish(column, Outcome::converged);
     if (outcome) return finish(column, *outcome);
     if (!(after <= std::numeric_limits<double>::max())) return finish(column, Outcome::not_finite);
-    if (minimises_ && (after > 2 * before || (seemed_reached && after > large(column))))
+    bool const is_near = seemed_reached && after <= 1.1 * target;
+    if (minimises_ && (after > 2 * before || (seemed_reached && !is_near && after > large(column))))
       return finish(column, Outcome::incompatible);
     if (column.result.iterations >= options_.iterations) return finish(column, Outcome::iterations);
+    if (is_near && !(after < progress * before) && column.tries < most_tries) {
+      ++column.tries;
+      column.state.target *= 0.5 * target / after;
+      column.before = after;
+      return;
+    }
     if (!(after < progress * before)) return finish(column, without_progress);
     column.before = after;
   }
 
   /// Of methods that make the residual ever smaller: what it is only where x has gone off along
-  /// what A takes to 0.
+  /// what A takes to 0. Roundings of the iterations may come to some hundredths in float32.
   double large(Column const& column) const {
+    double const roundings = 8 + std::sqrt(static_cast<double>(column.result.iterations));
     return std::max(0.5 * column.before,
-                    std::sqrt(column.state.epsilon) * column.result.right_norm);
+                    roundings * std::sqrt(column.state.epsilon) * column.result.right_norm);
   }
 
   /// Stops those whose residual has become larger, as far as MINRES is now, which does not notice.
@@ -310,6 +328,8 @@ class Solver {
   }
 
   void finish(Column& column, Outcome outcome) {
+    // What has come so near is no limit of a singular matrix.
+    if (outcome == Outcome::incompatible && column.tries > 0) outcome = Outcome::stagnated;
     column.is_open = false;
     column.result.outcome = outcome;
     if (may_diverge_ && outcome != Outcome::converged && outcome != Outcome::not_finite)

@@ -25,8 +25,8 @@
 ///
 /// A method ends where the norm of its residual, which it carries along, is at most
 /// tolerance·‖b‖₂; whether b − A·x, computed anew, is so small decides on `Outcome::converged`, and
-/// where it is not, the method goes on from there. The residual of a result is always that computed
-/// anew.
+/// where it is not, the method goes on from there, and to a smaller norm where it is but a little larger. The
+/// residual of a result is always that computed anew.
 namespace gridstride {
 class RankPlanes;
 }

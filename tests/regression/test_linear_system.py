@@ -182,6 +182,18 @@ class Report(LinearSystem):
         self.assertLessEqual(found["backward_error"], 50 * 13 * EPSILON["float64"])
         self.assertGreater(found["condition_estimate"], 1e16)
 
+    def test_what_rounding_leaves_is_not_singular(self):
+        def line(points, **parameters):
+            return {"simulation": "linear_system", "device": "cpu", "precision": "float32", "parameters": {
+                "matrix": {"stencil": "3-point", "points": [points]}, "rhs": "sin(i*i+1)", **parameters}}
+        # A hair above the tolerance iterations go on.
+        _, summary = self.solve(line(150, method="gmres", preconditioner="jacobi", tolerance=1e-3))
+        self.assertLessEqual(summary["diagnostics"]["relative_residual"], 1e-3)
+        _, err = self.call("run", self.write("case.yaml", line(800, method="minres", preconditioner="jacobi",
+                                                              tolerance=3e-5)), "--quiet", code=FAILED)
+        self.assertRegex(err, "does not become smaller .rounding allows no less: float64, or a larger tolerance")
+        self.assertNotIn("singular", err)
+
     def test_growth(self):
         _, summary = self.solve(system(matrix="if(j == n-1, 1, (i == j) - (i > j))", rhs="1",
                                        precision="float32"))
