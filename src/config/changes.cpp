@@ -75,15 +75,6 @@ std::string was_and_is(std::string const& key, std::string const& before,
   return fmt::format("{} was {} and is {}", key, shortened(before), shortened(after));
 }
 
-void collect_files(Node const& node, std::set<std::string>& files) {
-  for (std::size_t i = 0; i < node.children.size(); ++i) {
-    Node const& child = node.children[i];
-    bool const is_file = node.kind == Node::Kind::mapping && node.keys[i].text == "file";
-    if (is_file && child.kind == Node::Kind::scalar) files.insert(child.text);
-    collect_files(child, files);
-  }
-}
-
 /// The entries of `diagnostics` that have a name of their own, `{KIND: {name: ..., ...}}`, by it. Whether the point of
 /// an extreme is told, too, does not count.
 std::map<std::string, std::string, std::less<>> named_numbers(std::string_view text) {
@@ -160,13 +151,6 @@ std::set<std::string, std::less<>> other_numbers(std::string_view before, std::s
     if (auto const now = new_numbers.find(name); now != new_numbers.end() && now->second != number)
       others.insert(name);
   return others;
-}
-
-std::set<std::string> named_files(std::string_view document) {
-  Faults faults("");
-  std::set<std::string> files;
-  if (auto const root = parse_document(document, 0, "", faults)) collect_files(*root, files);
-  return files;
 }
 
 }  // namespace gridstride::config

@@ -27,7 +27,4 @@ std::set<std::string> changed_keys(std::string_view before, std::string_view aft
 /// What both documents call numbers under `diagnostics` that are not the same ones, by their `name`.
 std::set<std::string, std::less<>> other_numbers(std::string_view before, std::string_view after);
 
-/// What stands in a document of `resolved_yaml` under keys that are called `file`.
-std::set<std::string> named_files(std::string_view document);
-
 }  // namespace gridstride::config

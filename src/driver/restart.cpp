@@ -67,7 +67,7 @@ bool has_results(config::RunConfig const& config, OutputPaths const& paths) {
 /// A file of the config that is not as it was when the run began that came to its end.
 void require_same_inputs(config::RunConfig const& config, std::string const& place,
                          LoggedRun const& last) {
-  for (auto const& [file, state] : states_of_inputs(config::resolved_yaml(config))) {
+  for (auto const& [file, state] : states_of_inputs(config)) {
     auto const before = last.inputs.find(file);
     if (before == last.inputs.end() || before->second == state) continue;
     throw refusal(config, "output.directory",

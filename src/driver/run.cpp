@@ -222,7 +222,7 @@ void Run::begin_files(Device const& device, Forecast const& expected) {
   files_->log(fmt::format("gridstride {} ({}) on {}", version(), git_hash(), device.name()));
   files_->log(lock_->holder());
   files_->log(logged_config(provenance.resolved_config));
-  for (auto const& [file, state] : states_of_inputs(provenance.resolved_config))
+  for (auto const& [file, state] : states_of_inputs(config_))
     files_->log(logged_input(file, state));
   for (auto const& fallback : summary_.fallbacks) files_->log(fallback);
   if (!expected.slabs.empty()) files_->log(expected.slabs);

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <system_error>
 
-#include "config/changes.hpp"
+#include "config/input_files.hpp"
 #include "core/file_stamp.hpp"
 #include "io/run_lock.hpp"
 
@@ -46,13 +46,13 @@ std::string logged_input(std::string const& file, std::string const& state) {
 std::string logged_ending(std::string const& why) { return marked(why, ending_mark); }
 std::string logged_early_ending(std::string const& why) { return marked(why, early_mark); }
 
-InputStates states_of_inputs(std::string const& resolved_yaml) {
+InputStates states_of_inputs(config::RunConfig const& run) {
   InputStates states;
-  for (auto const& file : config::named_files(resolved_yaml)) {
-    std::error_code missing;  // as of a field that is called so
-    if (!std::filesystem::is_regular_file(file, missing)) continue;
-    FileStamp const stamp = stamp_of(file);
-    states[file] =
+  for (auto const& [name, path] : config::input_files(run)) {
+    std::error_code missing;
+    if (!std::filesystem::is_regular_file(path, missing)) continue;
+    FileStamp const stamp = stamp_of(path);
+    states[name] =
         fmt::format("{} bytes, written {:%Y-%m-%d %H:%M:%S}.{:09} UTC", stamp.bytes,
                     fmt::gmtime(static_cast<std::time_t>(stamp.seconds)), stamp.nanoseconds);
   }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "config/run_config.hpp"
 #include "io/result.hpp"
 
 namespace gridstride {
@@ -14,7 +15,7 @@ inline constexpr char const* run_is_done = "done";
 
 /// The files that a config names, and what tells whether they are as they were: size and time.
 using InputStates = std::map<std::string, std::string>;
-InputStates states_of_inputs(std::string const& resolved_yaml);
+InputStates states_of_inputs(config::RunConfig const& run);
 
 /// What the log says of the last run that wrote into it.
 struct LoggedRun {

@@ -218,14 +218,16 @@ class WithoutCheckpoints(support.Case):
                                   for name in self.files()}, before)
 
     def test_done_before_with_other_inputs(self):
-        numpy.save(self.directory / "D.npy", numpy.full(17, 0.01))
-        file = self.write("case.yaml", heat(grid={"points": 17}, initial={"u": "x"},
-                                            boundary={"x": {"neumann": 0}},
-                                            parameters={"diffusivity": {"file": "D.npy"}}))
+        """Files are beside the config, wherever the program was started."""
+        (self.directory / "runs").mkdir()
+        numpy.save(self.directory / "runs/D.npy", numpy.full(17, 0.01))
+        file = self.write("runs/case.yaml", heat(grid={"points": 17}, initial={"u": "x"},
+                                                 boundary={"x": {"neumann": 0}},
+                                                 parameters={"diffusivity": {"file": "D.npy"}}))
         self.call("run", file, "--quiet")
         _, err = self.call("run", file, "--restart")
         self.assertIn("nothing is left to do", err)
-        numpy.save(self.directory / "D.npy", numpy.full(17, 0.02))
+        numpy.save(self.directory / "runs/D.npy", numpy.full(17, 0.02))
         before = {name: (self.directory / name).read_bytes() for name in self.files()}
         _, err = self.call("run", file, "--restart", code=BAD_INPUT)
         self.assertRegex(err, r"D\.npy is not as it was for the run in outputs/case that came to "
