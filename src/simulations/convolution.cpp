@@ -60,6 +60,13 @@ MemoryForecast convolution_memory(config::RunConfig const& run, Inputs const& in
 }
 
 template <class T>
+double sum_of_magnitudes(std::span<T const> taps) {
+  double sum = 0;
+  for (T const tap : taps) sum += std::abs(double{tap});
+  return sum;
+}
+
+template <class T>
 class Convolution final : public OneShot {
  public:
   Convolution(config::RunConfig const& run, Stream const& stream, Inputs const& inputs);
@@ -148,13 +155,18 @@ double Convolution<T>::largest_magnitude() {
 /// Refuses a signal of which a filter can make nothing that has all digits.
 template <class T>
 void Convolution<T>::require_place(config::RunConfig const& run) {
+  double left = 1, least_left = 1;
+  for (auto const& work : work_) {
+    left *= sum_of_magnitudes<T>(work.filter.taps());
+    least_left = std::min(least_left, left);
+  }
+  if (least_left >= 0.5) return;  // of the usual filters: what is in the signal has its digits
   double const signal = largest_magnitude();
   double largest = signal;
   for (auto const& work : work_) {
     if (work.boundary == convolve::Boundary::constant)
       largest = std::max(largest, std::abs(value_));
-    double taps = 0;
-    for (T const tap : work.filter.taps()) taps += std::abs(double{tap});
+    double const taps = sum_of_magnitudes<T>(work.filter.taps());
     double const least = std::numeric_limits<T>::min();
     if (largest > 0 && taps > 0 && largest < least / taps)
       throw ConfigError({run.problem(
