@@ -98,10 +98,12 @@ void WholeSystem<T>::go(Stream& stream, poisson::Equation<T> const& equation,
       std::isfinite(outcome.error)
           ? fmt::format("the error to be expected in u is {:.2g} of it", outcome.error)
           : "the error to be expected in u does not become smaller";
-  throw NumericalError(
-      fmt::format("heat: after {} cycles for a step {}, where {:g} is asked for "
-                  "(parameters.tolerance may be larger; solver: splitting needs no cycles)",
-                  outcome.cycles, reached, options_.tolerance));
+  throw NumericalError(fmt::format(
+      "heat: after {} cycles for a step {}, where {:g} is asked for "
+      "(parameters.tolerance may be larger{})",
+      outcome.cycles, reached, options_.tolerance,
+      options_.conjugates && equation.grid.dims == 3 ? "; shorter steps help"
+                                                     : "; solver: splitting needs no cycles"));
 }
 
 template <class T>
