@@ -7,12 +7,13 @@
 
 namespace gridstride {
 
-/// A point in a stream, or what has happened where none was recorded. Who waits for it sleeps: there
-/// may be more threads than processors. On the CPU, where work is done when it is queued, a time.
+/// A point in a stream, or what has happened where none was recorded. Who waits for it sleeps, but where
+/// that is told otherwise: there may be more threads than processors. On the CPU, where work is done when
+/// it is queued, a time.
 class Mark {
  public:
-  explicit Mark(Device const& device) {
-    if (device.backend() == Backend::cuda) event_ = gpu::make_event(device.ordinal(), true);
+  explicit Mark(Device const& device, bool sleeps = true) {
+    if (device.backend() == Backend::cuda) event_ = gpu::make_event(device.ordinal(), sleeps);
   }
 
   /// `now`, on the host's clock, is what counts on the CPU.

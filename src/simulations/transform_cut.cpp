@@ -8,15 +8,16 @@
 #include "core/error.hpp"
 #include "core/host_limits.hpp"
 #include "core/pipeline.hpp"
+#include "core/processors.hpp"
 #include "core/text.hpp"
 
 namespace gridstride::transform {
 
 namespace {
 
-/// Of stored numbers that go through a slab at once. All slabs together stay in the cache of a
-/// processor, where the bus finds them.
-constexpr std::size_t slab_piece = std::size_t{4} << 20;
+/// Of stored numbers that go through a slab at once. All slabs together, those of other processes on the
+/// machine too, stay in the cache of a processor, where the bus finds them.
+constexpr std::size_t slab_piece = std::size_t{4} << 20, slab_piece_of_several = slab_piece / 2;
 
 /// What a layout reads, as it is stored.
 std::size_t stored_bytes(Chain const& chain, Load const& load, Layout const& layout) {
@@ -83,7 +84,8 @@ void measure(Chain const& chain, Load const& load, Cut& cut) {
   for (int inside = 0; first < count && inside < 2; ++first) inside = look(first) ? inside + 1 : 0;
   std::int64_t last = count - 1;
   for (int inside = 0; last >= first && inside < 2; --last) inside = look(last) ? inside + 1 : 0;
-  cut.slab_bytes = load.in_pieces ? std::min(cut.read_bytes, slab_piece) : cut.read_bytes;
+  std::size_t const piece = load.processes > 1 ? slab_piece_of_several : slab_piece;
+  cut.slab_bytes = load.in_pieces ? std::min(cut.read_bytes, piece) : cut.read_bytes;
   cut.slabs = load.in_pieces ? 2 : std::min(cut.each, 2);
   cut.kept_values = 0;
   for (std::size_t l = 0; l < cut.kept.size(); ++l)
@@ -134,6 +136,9 @@ void choose_lanes(config::Limits const& limits, Load const& load, Backend backen
   } else if (reads(load) && backend == Backend::cuda) {
     cut.each = static_cast<int>(std::clamp<std::int64_t>(chunks / threads, 1, most));
   }
+  // Who reads has little time beside that where the memory serves several buses.
+  cut.stays_awake =
+      only_brings(load, backend) && load.processes > 1 && cut.threads < host_threads();
 }
 
 }  // namespace

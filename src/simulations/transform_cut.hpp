@@ -40,6 +40,7 @@ struct Load {
   std::size_t value_bytes = 8;
   std::size_t lane_bytes = 0;               ///< of device memory that a lane takes beside its chunk
   double device_bytes = 0, host_bytes = 0;  ///< that there are for the lanes
+  int processes = 1;                        ///< of the run on this machine
 };
 
 /// How a chain goes through a device.
@@ -49,6 +50,7 @@ struct Cut {
   int each = 1;  ///< lanes of a thread
   /// Of a thread that reads for a GPU; each is free again when what was in it is there.
   int slabs = 1;
+  bool stays_awake = false;  ///< a thread that waits for one of these
   // The most that a chunk takes in each lane:
   std::size_t values = 0;               ///< that it makes
   std::size_t read_values = 0;          ///< of files

@@ -36,7 +36,8 @@ Engine<T>::Engine(Stream const& stream, Chain const& chain, Load const& load, Cu
   }
   turns_.assign(static_cast<std::size_t>(cut.threads), 0);
   if (stream.backend() == Backend::cuda)
-    for (int n = 0; n < cut.threads * cut.slabs; ++n) copied_.emplace_back(stream.device());
+    for (int n = 0; n < cut.threads * cut.slabs; ++n)
+      copied_.emplace_back(stream.device(), !cut.stays_awake);
   // Pinned faster together.
   slabs_ = {stream, MemorySpace::pinned, copied_.size() * cut.slab_bytes};
 }

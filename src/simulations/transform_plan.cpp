@@ -45,8 +45,9 @@ Plan::Plan(config::RunConfig const& run, Inputs const& inputs, Device const& dev
   auto const& limits = parameters_of(run).limits;
   bool const is_float = run.precision == Precision::float32;
   load.value_bytes = size_of(run.precision);
+  load.processes = ranks_here(run);
   auto const [device_limit, host_limit] =
-      room_of(limits, device, ranks_together(run, device), ranks_here(run));
+      room_of(limits, device, ranks_together(run, device), load.processes);
   load.device_bytes = device_limit;
   want(run);
   chain.fuse(load.places);
