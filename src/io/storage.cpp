@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <limits>
+#include <numeric>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -156,6 +158,10 @@ bool lies_within(Handle const& selection, Shape const& shape) {
   return std::equal(last.begin(), last.end(), shape.begin(), std::less<>());
 }
 
+hsize_t values_of(Shape const& shape) {
+  return std::accumulate(shape.begin(), shape.end(), hsize_t{1}, std::multiplies<>());
+}
+
 /// Adds a selection to another of the same extents.
 void add_to(Object const& dataset, Handle const& all, Handle const& selection) {
   auto const rank = static_cast<std::size_t>(H5Sget_simple_extent_ndims(selection.id()));
@@ -216,7 +222,15 @@ void require_mappings(Object const& dataset, Handle const& creation, Handle cons
              fmt::format("is virtual, and its source '{}' is missing in '{}'", source,
                          home.path().string()));
     Object const opened = home.open_dataset(source);
-    if (!lies_within(selection, opened.shape()))
+    // Of a whole source there may be no extents in the mapping.
+    bool const whole = H5Sget_select_type(selection.id()) == H5S_SEL_ALL;
+    auto const taken = static_cast<hsize_t>(H5Sget_select_npoints(target.id()));
+    if (hsize_t const has = values_of(opened.shape()); whole && taken != has)
+      refuse(
+          dataset, name,
+          fmt::format("is virtual and takes {} values from its source '{}' in '{}', which has {}",
+                      taken, source, home.path().string(), has));
+    if (!whole && !lies_within(selection, opened.shape()))
       refuse(dataset, name,
              fmt::format("is virtual and takes more from its source '{}' in '{}' than that has",
                          source, home.path().string()));

@@ -2,7 +2,11 @@
 
 #include "io/storage.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "io/dataset.hpp"
 #include "io/result.hpp"
@@ -105,6 +109,34 @@ TEST_F(Storage, AVirtualDatasetWithHolesIsRefused) {
   write_source("b.h5", 3);
   write_virtual({"a.h5", "b.h5"}, 2);
   expect_refusal({"takes more from its source '/u'", "b.h5"});
+}
+
+TEST_F(Storage, VirtualDatasetsTakeWholeSources) {
+  constexpr hsize_t some = rows / 2;
+  write_source("a.h5", some);
+  write_source("b.h5", some);
+  Handle const all = hdf5::simple_space({rows, columns});
+  Handle const source = hdf5::simple_space({some, columns});  // all of which is selected
+  Shape const block = {some, columns};
+  Handle const creation = creation_of([&](hid_t list) {
+    herr_t failed = 0;
+    for (auto const& [file, first] : {std::pair("a.h5", hsize_t{0}), std::pair("b.h5", some)}) {
+      Shape const start = {first, 0};
+      H5Sselect_hyperslab(all.id(), H5S_SELECT_SET, start.data(), nullptr, block.data(), nullptr);
+      failed = std::min(failed, H5Pset_virtual(list, all.id(), file, "/u", source.id()));
+    }
+    return failed;
+  });
+  create_plain_file(path).create_dataset("u", H5T_IEEE_F64LE, hdf5::simple_space({rows, columns}),
+                                         creation.id());
+  auto twice = numbers();
+  std::copy_n(twice.begin(), some * columns, twice.begin() + some * columns);
+  EXPECT_EQ(values_of(*open_dataset(path, "u")), twice);
+  for (hsize_t const other : {some - 1, some + 1}) {
+    write_source("b.h5", other);
+    expect_refusal({"takes 12 values from its source '/u' in", "b.h5",
+                    fmt::format("which has {}", other * columns)});
+  }
 }
 
 TEST_F(Storage, AVirtualDatasetOfWhatWasNeverWrittenIsRefused) {
