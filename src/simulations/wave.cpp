@@ -106,7 +106,8 @@ class Wave final : public TimeStepping<T> {
       sweep_ = make_window_steps<T>(stream_, *plan, [fused = chosen_.fused_steps](auto left) {
         return left >= fused ? fused : 1;
       });
-    make_initial(run, inputs, wave::time_step(run, inputs));
+    auto const first = equal_steps(wave::time_step(run, inputs))(0, output_interval(run));
+    make_initial(run, inputs, first.step);
   }
 
   static wave::OwnPoints own_points(config::RunConfig const& run,
