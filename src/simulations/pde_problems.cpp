@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
 #include <utility>
 
 #include "equations/convection.hpp"
@@ -40,6 +43,54 @@ void check_reach(config::RunConfig const& run, equations::StencilProgram const& 
   }
 }
 
+/// In float32: what of a number is lost.
+std::string_view loss_of(double number) {
+  if (std::abs(number) > double{std::numeric_limits<float>::max()}) return "beyond all numbers";
+  return static_cast<float>(number) == 0 ? "0" : "a number of few digits";
+}
+
+/// Notes numbers of a program that float32 does not hold with all digits, and coordinates that it does
+/// not tell apart well enough: their rounding, 2^-24 of them, is to be a 16th of the spacing at most.
+/// Returns whether there is none.
+bool check_precision(config::RunConfig const& run, equations::StencilProgram const& program,
+                     std::string const& key, std::vector<Problem>& problems) {
+  if (run.precision != Precision::float32) return true;
+  auto const refuse = [&](std::string const& why) {
+    problems.push_back(run.problem(run.location(key), why));
+    return false;
+  };
+  for (equations::Node const& node : program.code) {
+    bool const is_number = node.kind == equations::Kind::number && node.value != 0;
+    if (is_number && !std::isnormal(static_cast<float>(node.value)))
+      return refuse(fmt::format(
+          "the number {:.6g} comes up in it, which is {} in float32 (units in which numbers lie "
+          "between 1.2e-38 and 3.4e+38 help, and 'precision: float64')",
+          node.value, loss_of(node.value)));
+    if (node.kind != equations::Kind::coordinate) continue;
+    int const axis = node.index;
+    auto const a = static_cast<std::size_t>(axis);
+    double const spacing = run.grid.spacing[a];
+    double const largest = std::max(std::abs(run.grid.coordinate(axis, 0)),
+                                    std::abs(run.grid.coordinate(axis, run.grid.points[a] - 1)));
+    double const rounding = largest * std::exp2(-24);
+    if (rounding > spacing / 16)
+      return refuse(fmt::format(
+          "{} comes up in it, which float32 rounds by up to {:.2g} m where it is {:.6g} m, and "
+          "points are {:.4g} m apart (a grid that begins nearer to 0 helps, and 'precision: "
+          "float64')",
+          axis_names[a], rounding, largest, spacing));
+  }
+  return true;
+}
+
+void check_precision(config::RunConfig const& run, equations::Stencil const& stencil,
+                     std::string const& key, std::vector<Problem>& problems) {
+  int const dims = run.grid.dims;
+  if (check_precision(run, equations::whole_program(stencil, dims), key, problems))
+    check_precision(run, equations::program_of(stencil.terms, stencil.lasting, dims), key,
+                    problems);
+}
+
 bool has_given_flux(config::RunConfig const& run) {
   for (config::Sides const& sides : run.boundary)
     for (auto const& ends : sides)
@@ -52,8 +103,10 @@ template <class Make>
 void check_others(config::RunConfig const& run, std::string const& key, std::string const& what,
                   Make const& make, std::vector<Problem>& problems) {
   try {
-    auto const program = equations::whole_program(make(), run.grid.dims);
+    auto const stencil = make();
+    auto const program = equations::whole_program(stencil, run.grid.dims);
     check_reach(run, program, what, problems);
+    check_precision(run, stencil, key, problems);
     if (program.has_noise())
       problems.push_back(run.problem(run.location(key), "has noise in it, which only steps make"));
   } catch (Error const& error) {
@@ -96,6 +149,7 @@ bool check_differences(config::RunConfig const& run, std::vector<Problem>& probl
     auto const stencil = stencil_of(run);
     auto const program = equations::whole_program(stencil, run.grid.dims);
     check_reach(run, program, "the equations reach", problems);
+    check_precision(run, stencil, "equations", problems);
     if (space_of(run).convection != equations::Convection::central &&
         !equations::has_convection(system_of(run)))
       problems.push_back(run.problem(
@@ -150,6 +204,9 @@ std::vector<Problem> problems_of(config::RunConfig const& run) {
                                      "no step or constraint takes modes)"));
   bool const goes_on =
       goes_by_modes(run) ? check_modes(run, problems) : check_differences(run, problems);
+  if (goes_on && goes_by_modes(run))
+    for (auto const& level : modal_split_of(run).system.levels)
+      check_precision(run, level.program, "equations", problems);
   if (!goes_on) return problems;
   auto const initial = initial_problems(run, parameters_of(run).initial, wraps_of(run));
   problems.insert(problems.end(), initial.begin(), initial.end());
