@@ -461,12 +461,19 @@ StepLimit Linearisation::limit_with(Known const& known, int degree,
 StepLimit Linearisation::limit(std::span<Range const> ranges, int degree,
                                std::span<RobinSide const> sides) const {
   auto const at_present = known(ranges, sides);
-  StepLimit const strict = limit_with(at_present, degree, {});
-  if (!strict.hopeless || strict.growth_alone == 0) return strict;
-  // Beside waves that grow by themselves slow ones are hardly damped, which no step can follow.
-  Tolerance const tolerance = {.growth = 2 * strict.growth_alone, .slow = 0.1 * strict.fastest};
-  StepLimit const tolerant = limit_with(at_present, degree, tolerance);
-  return tolerant.hopeless ? strict : tolerant;
+  auto const of = [&](int one) {
+    StepLimit const strict = limit_with(at_present, one, {});
+    if (!strict.hopeless || strict.growth_alone == 0) return strict;
+    // Beside waves that grow by themselves slow ones are hardly damped, which no step can follow.
+    Tolerance const tolerance = {.growth = 2 * strict.growth_alone, .slow = 0.1 * strict.fastest};
+    StepLimit const tolerant = limit_with(at_present, one, tolerance);
+    return tolerant.hopeless ? strict : tolerant;
+  };
+  StepLimit const found = of(degree);
+  if (degree != 2) return found;
+  // |1 + z + z²/2| <= (1 + |1 + z|²)/2: what degree 1 takes, degree 2 takes.
+  StepLimit const first = of(1);
+  return !first.hopeless && (found.hopeless || first.step > found.step) ? first : found;
 }
 
 }  // namespace gridstride::equations

@@ -96,6 +96,23 @@ TEST(Stability, TheFourthDerivativeIsSharp) {
   EXPECT_NEAR(found.step, 2 / (2 * std::pow(4 * 125, 2)), 1e-15);
 }
 
+/// Whose region holds that of degree 1, and hardly reaches along the imaginary axis.
+TEST(Stability, DegreeTwoTakesWhatDegreeOneTakes) {
+  Equations e;
+  Term const carried = e.terms.derivative(e.u, {0, 1, 0});
+  auto const diffuses = e.times(0.722, e.laplace(e.u));
+  auto const grows = e.times(0.069, e.u);
+  for (auto const& rate :
+       {e.terms.add(e.terms.add(diffuses, grows), e.times(0.502, carried)),
+        e.terms.subtract(e.times(5, carried), e.laplace(e.laplace(e.u))),
+        e.terms.subtract(e.terms.subtract(carried, e.laplace(e.u)), e.laplace(e.laplace(e.u)))}) {
+    auto const first = e.limit({rate}, 1), second = e.limit({rate}, 2);
+    EXPECT_FALSE(second.hopeless);
+    EXPECT_GE(second.step, first.step);
+    EXPECT_GT(second.step * second.fastest, 1);
+  }
+}
+
 TEST(Stability, WavesAreSharpAndNotForEuler) {
   Equations e;
   Term const carried = e.terms.add(e.times(-2, e.terms.derivative(e.u, {1, 0, 0})),
