@@ -60,12 +60,47 @@ std::array<std::int8_t, 3> times_along(int axis, int times) {
   return orders;
 }
 
+/// Whether it is a derivative, but for factors that are numbers, or a sum with one among its parts.
+bool has_derivative(Terms const& terms, Term of) {
+  Node const& node = terms[of];
+  if (node.kind == Kind::derivative) return true;
+  if (node.kind != Kind::operation) return false;
+  auto const [a, b, c] = node.operands;
+  switch (node.operation) {
+    case Operation::negate:
+      return has_derivative(terms, a);
+    case Operation::add:
+    case Operation::subtract:
+      return has_derivative(terms, a) || has_derivative(terms, b);
+    case Operation::multiply:
+      return (terms.is_number(a) && has_derivative(terms, b)) ||
+             (terms.is_number(b) && has_derivative(terms, a));
+    case Operation::divide:
+      return terms.is_number(b) && has_derivative(terms, a);
+    default:
+      return false;
+  }
+}
+
+/// By differences. A derivative of derivatives is one, whatever numbers are between.
+Term differenced(Terms& terms, Term of, std::array<std::int8_t, 3> const& orders) {
+  Node const node = terms[of];
+  if (node.kind == Kind::derivative || !has_derivative(terms, of))
+    return terms.derivative(of, orders);
+  auto operands = node.operands;
+  for (Term& operand : operands)
+    if (operand >= 0 && (node.operation == Operation::add ||
+                         node.operation == Operation::subtract || !terms.is_number(operand)))
+      operand = differenced(terms, operand, orders);
+  return terms.operation(node.operation, operands[0], operands[1]);
+}
+
 /// Formulas without jumps are differentiated by calculus, all else by differences.
 Term derived(Terms& terms, Term of, std::array<std::int8_t, 3> orders) {
   for (std::size_t axis = 0; axis < 3; ++axis)
     for (; orders[axis] > 0 && terms.is_formula(of) && !terms.may_jump(of); --orders[axis])
       of = terms.partial(of, terms.coordinate(static_cast<int>(axis)));
-  return terms.derivative(of, orders);
+  return differenced(terms, of, orders);
 }
 
 Term flux_along(Terms& terms, Term of, int axis) {
