@@ -1,16 +1,13 @@
 #include "io/dataset_numbers.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <bit>
 #include <mutex>
 #include <utility>
 #include <vector>
 
-#include "core/error.hpp"
 #include "io/chunked_numbers.hpp"
+#include "io/find_chunks.hpp"
 #include "io/plain_numbers.hpp"
 #include "io/storage.hpp"
 
@@ -149,37 +146,6 @@ std::optional<StoredOrder> order_of(std::vector<std::int64_t> shape,
   return StoredOrder{{shape[0], shape[1], shape[2]}, {chunk[0], chunk[1], chunk[2]}, false};
 }
 
-/// Where the chunks lie, in C order; `axes` are the dataset's own, with the layer's.
-std::vector<StoredChunk> find_chunks(Object const& dataset, std::string const& name,
-                                     Shape const& shape, Shape const& chunk,
-                                     std::optional<hsize_t> layer) {
-  std::vector<StoredChunk> found;
-  Shape place(shape.size(), 0);
-  std::size_t const outer = layer ? 1 : 0;
-  if (layer) place[0] = *layer;
-  while (true) {
-    unsigned left_out = 0;
-    haddr_t address = HADDR_UNDEF;
-    hsize_t bytes = 0;
-    dataset.check(
-        H5Dget_chunk_info_by_coord(dataset.id(), place.data(), &left_out, &address, &bytes),
-        inspecting);
-    if (address == HADDR_UNDEF)
-      throw IoError(dataset.path(), fmt::format("'{}' was written in part only: its chunk at [{}] "
-                                                "is not there",
-                                                name, fmt::join(place, "][")));
-    found.push_back(
-        {static_cast<std::int64_t>(address), static_cast<std::int64_t>(bytes), left_out});
-    std::size_t axis = shape.size();
-    while (axis > outer) {
-      place[axis - 1] += chunk[axis - 1];
-      if (place[axis - 1] < shape[axis - 1]) break;
-      place[--axis] = 0;
-    }
-    if (axis == outer) return found;
-  }
-}
-
 std::vector<std::int64_t> signed_part(Shape const& shape, std::size_t first) {
   return {shape.begin() + static_cast<std::ptrdiff_t>(first), shape.end()};
 }
@@ -209,7 +175,7 @@ std::unique_ptr<NumberSource> try_chunks(Object const& dataset, std::string cons
     return nullptr;
   InputFile file(hdf5::file_of(dataset));
   ChunkedLayout layout{name,   type,     signed_part(shape, outer),
-                       *order, *filters, find_chunks(dataset, name, shape, chunk, layer)};
+                       *order, *filters, find_chunks(dataset, name, chunk, layer)};
   return chunked_numbers(std::move(file), std::move(layout));
 }
 

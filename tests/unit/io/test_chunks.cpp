@@ -5,10 +5,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <numeric>
 #include <random>
+#include <string>
 
 #include "io/dataset.hpp"
+#include "io/dataset_numbers.hpp"
 #include "io/hdf5.hpp"
 #include "numbers.hpp"
 #include "support.hpp"
@@ -148,6 +151,111 @@ TEST_F(Chunks, TheirMasksCount) {
     ASSERT_GE(H5Dwrite_chunk(dataset.id(), H5P_DEFAULT, 3, &start, 32, &values[4]), 0);
   }
   EXPECT_EQ(values_of(*open_dataset(path, "u")), values);
+}
+
+/// HDF5 has another index for each way in which a dataset may grow, or may not.
+class IndexedChunks : public Chunks {
+ protected:
+  static constexpr hsize_t lines = 9, columns = 15, length = 4, width = 5;
+
+  struct Index {
+    std::string name;
+    Shape most = {lines, columns};
+    H5F_libver_t format = H5F_LIBVER_V110;
+    H5D_alloc_time_t allocated = H5D_ALLOC_TIME_INCR;
+  };
+  static std::vector<Index> indices() {
+    constexpr hsize_t any = H5S_UNLIMITED;
+    return {{"tree", {any, any}, H5F_LIBVER_EARLIEST},
+            {"later tree", {any, any}},
+            {"array"},
+            {"extensible array", {any, columns}},
+            {"extensible array, other axis", {lines, any}},
+            {"extensible array, other axis, some more", {2 * lines, any}}};
+  }
+
+  /// Writes all chunks but the one that begins at `left_out`.
+  std::vector<double> write(Index const& index, int filters, Shape const& left_out = {}) {
+    std::vector<double> values(lines * columns);
+    std::iota(values.begin(), values.end(), 1.0);
+    Handle const access = hdf5::properties(H5P_FILE_ACCESS);
+    H5Pset_libver_bounds(access.id(), index.format, H5F_LIBVER_LATEST);
+    hdf5::silence();
+    Object const file(
+        path, Handle(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.id()), H5Fclose));
+    Handle const creation = creation_of({length, width}, filters);
+    H5Pset_alloc_time(creation.id(), index.allocated);
+    Shape const shape = {lines, columns};
+    Handle const space(H5Screate_simple(2, shape.data(), index.most.data()), H5Sclose);
+    Object const dataset = file.create_dataset("u", H5T_IEEE_F64LE, space, creation.id());
+    for (hsize_t line = 0; line < lines; line += length)
+      for (hsize_t column = 0; column < columns; column += width) {
+        if (Shape{line, column} == left_out) continue;
+        hsize_t const count = std::min(length, lines - line);
+        std::vector<double> block;
+        for (hsize_t row = line; row < line + count; ++row)
+          block.insert(block.end(), &values[row * columns + column],
+                       &values[row * columns + column] + width);
+        dataset.write(block.data(), H5T_NATIVE_DOUBLE, {line, column}, {count, width});
+      }
+    return values;
+  }
+};
+
+TEST_F(IndexedChunks, AreAllFound) {
+  auto all = indices();
+  all.push_back({"none", {lines, columns}, H5F_LIBVER_V110, H5D_ALLOC_TIME_EARLY});
+  for (auto const& index : all)
+    for (int const filters : {int(none), deflate | shuffle}) {
+      SCOPED_TRACE(fmt::format("{}, filters {}", index.name, filters));
+      auto const expected = write(index, filters);
+      auto const numbers = open_dataset(path, "u");
+      EXPECT_TRUE(numbers->order());  // not by HDF5
+      EXPECT_EQ(values_of(*numbers), expected);
+    }
+}
+
+TEST_F(IndexedChunks, OneThatIsMissingIsNamed) {
+  for (auto const& index : indices())
+    for (int const filters : {int(none), deflate | shuffle}) {
+      SCOPED_TRACE(fmt::format("{}, filters {}", index.name, filters));
+      write(index, filters, {4, 10});
+      expect_io_error([&] { open_dataset(path, "u"); }, {"data.h5", "'u'", "8 of its 9 chunks"});
+      Object const dataset = hdf5::open_file(path).open_dataset("u");
+      expect_io_error([&] { numbers_of(dataset, "u"); },
+                      {"data.h5", "'u'", "its chunk at [4][10] is not there"});
+    }
+}
+
+TEST_F(Chunks, OfOneLayer) {
+  Shape const shape = {3, 9, 14};
+  auto const expected = write(shape, {1, 4, 5}, deflate, H5T_IEEE_F64LE);
+  constexpr std::ptrdiff_t size = 9 * 14;
+  for (std::ptrdiff_t layer = 0; layer < 3; ++layer) {
+    auto const first = expected.begin() + layer * size;
+    Object const dataset = hdf5::open_file(path).open_dataset("u");
+    auto const numbers = numbers_of(dataset, "u", static_cast<hsize_t>(layer));
+    EXPECT_EQ(values_of(*numbers), std::vector<double>(first, first + size));
+  }
+  {
+    Object const file(path, Handle(H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), H5Fclose));
+    file.open_dataset("u").resize({4, 9, 14});
+  }
+  Object const dataset = hdf5::open_file(path).open_dataset("u");
+  EXPECT_NO_THROW(numbers_of(dataset, "u", 2));
+  expect_io_error([&] { numbers_of(dataset, "u", 3); }, {"its chunk at [3][0][0] is not there"});
+}
+
+/// HDF5 1.10 would go through all of them for each, for minutes.
+TEST_F(Chunks, ManyTakeNoLongTime) {
+  Shape const shape = {512, 512};
+  auto const expected = write(shape, {1, 4}, none, H5T_STD_I8LE);
+  auto const start = std::chrono::steady_clock::now();
+  auto const numbers = open_dataset(path, "u");
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::minutes(1));
+  std::vector<std::int8_t> values(expected.size());
+  numbers->read(0, numbers->size(), values.data());
+  EXPECT_TRUE(std::ranges::equal(values, expected));
 }
 
 TEST_F(Chunks, LargeOnesAreUnpackedForAllReaders) {
