@@ -21,9 +21,9 @@ namespace gridstride::advect {
 /// `upwind`: F = ṽ·u of the side that the flow comes from, ṽ the mean of v on both. Of first order.
 ///
 /// `lax_wendroff` (Lax and Wendroff, Comm. Pure Appl. Math. 13 (1960)): F = (f + f')/2 −
-/// dt/(2h)·ṽ·(f' − f), f = v·u. In several dimensions the axes follow each other within the step;
-/// alternating their order (`reversed`) makes two steps of second order (Strang, SIAM J. Numer.
-/// Anal. 5 (1968)). A whole step: it takes no base.
+/// dt/(2h)·ṽ·(f' − f) − ½·min(|v' − v|, h/dt − dt/h·ṽ²)·(u' − u), f = v·u. In several dimensions the
+/// axes follow each other within the step; alternating their order (`reversed`) makes two steps of
+/// second order (Strang, SIAM J. Numer. Anal. 5 (1968)). A whole step: it takes no base.
 ///
 /// `weno5`: Jiang and Shu's finite-difference WENO scheme of fifth order (J. Comput. Phys. 126
 /// (1996)), with weights of the kind of Borges and others (J. Comput. Phys. 227 (2008)) made of
@@ -35,9 +35,11 @@ namespace gridstride::advect {
 /// All arrays are in the stream's device memory, `grid.size()` values each, x fastest. `out` may be
 /// `base` but not `in`. Beyond an open side a line goes on as a polynomial through its last points
 /// (of degree 0, 1 and 4 for the three schemes; of weno5 beside fields of velocity as far as these
-/// are smooth, `careful_value`). A point on an open side where the flow comes in
-/// has the side's value afterwards: that of its face's array (`grid.face_size(axis)` values, the
-/// remaining axes in their order), or zero. Where several such sides meet, the first axis counts.
+/// are smooth, `careful_value`); `value_beside` and `courant_beside` say what is there beside fields
+/// of velocity. A point on an open side where the flow comes in, by more than 2⁻²⁰ of the largest
+/// speed, in Courant numbers, has the side's value afterwards: that of its face's array
+/// (`grid.face_size(axis)` values, the remaining axes in their order), or zero. Where several such
+/// sides meet, the first axis counts.
 ///
 /// The host's `threads` takes subnormal numbers for zero (`FlushSubnormals`): around edges, weno5
 /// would spend most of its time on them. Each step may lose as much as the least normal number, and a
@@ -54,7 +56,7 @@ struct AdvectionStep {
   struct Velocity {
     double constant = 0;       ///< m/s, when `field` is null
     T const* field = nullptr;  ///< at the points
-    double largest = 0;        ///< at least every |v| of the field: α of weno5
+    double largest = 0;        ///< at least every |v| of the field
   };
 
   Grid grid;

@@ -24,6 +24,7 @@ struct AdvectionArguments {
   T const* velocity[3];  // null: constant, and inside the weight
   T weight[3];           // factor/h, times the velocity where it is constant
   T spread[3];           // factor/h times the largest speed: for weno5 with fields of velocity
+  T along;               // Courant numbers up to this count as those of a flow along a side
   bool beside;           // other kernels run meanwhile
   bool reversed;         // Lax-Wendroff goes through the axes from the last to the first
   long long points[3];
@@ -147,6 +148,44 @@ GRIDSTRIDE_HOST_DEVICE inline T careful_value(AdvectionArguments<T> const& a, in
   return on_side + (value - on_side) / multiply_add(square, square, T(1));
 }
 
+/// How the flow goes at the side that a line's value number i lies beyond, by Courant numbers that `c`
+/// knows: outwards where positive.
+template <class T, class Read>
+GRIDSTRIDE_HOST_DEVICE inline T outwards(AdvectionArguments<T> const& a, int axis, long long i,
+                                         Read const& c) {
+  return i < 0 ? -c(0) : c(a.points[axis] - 1);
+}
+
+/// u number i of a line beside velocities that are fields. Where the flow goes along a side, that is a wall:
+/// `upwind` and `lax_wendroff` have the mirror of what is inside beyond it, so that what the flow gathers there
+/// is what it takes from the neighbours.
+template <Scheme scheme, class T, class Read, class ReadCourant>
+GRIDSTRIDE_HOST_DEVICE inline T value_beside(AdvectionArguments<T> const& a, int axis, long long i,
+                                             Read const& u, ReadCourant const& c) {
+  bool const is_ghost = !a.periodic[axis] && (i < 0 || i >= a.points[axis]);
+  if (scheme != Scheme::weno5 && is_ghost && magnitude(outwards(a, axis, i, c)) <= a.along)
+    return u(i < 0 ? 1 : a.points[axis] - 2);
+  return careful_value<ghost_degree_of<scheme>>(a, axis, i, u);
+}
+
+/// And the Courant number there, of a wall by the odd mirror. Where the flow goes out it does so beyond the side,
+/// too: linearly, of `upwind` where it gets faster and no further than is stable, of `lax_wendroff` between
+/// half and twice of what it is on the side.
+template <Scheme scheme, class T, class ReadCourant>
+GRIDSTRIDE_HOST_DEVICE inline T courant_beside(AdvectionArguments<T> const& a, int axis,
+                                               long long i, ReadCourant const& c) {
+  constexpr int degree = scheme == Scheme::weno5 ? 4 : 1;
+  T const value = careful_value<degree>(a, axis, i, c);
+  if (scheme == Scheme::weno5 || a.periodic[axis] || (i >= 0 && i < a.points[axis])) return value;
+  T const sign = i < 0 ? T(-1) : T(1), out = outwards(a, axis, i, c);
+  if (magnitude(out) <= a.along) return -c(i < 0 ? 1 : a.points[axis] - 2);
+  if (out < 0) return value;
+  T const beyond = sign * value, least = scheme == Scheme::upwind ? out : out / 2;
+  T const fastest = a.spread[axis] > out ? a.spread[axis] : out;
+  T const most = scheme == Scheme::upwind ? fastest : 2 * out;
+  return sign * (beyond > least ? (beyond < most ? beyond : most) : least);
+}
+
 /// The window at a point of values that `read(point)` knows, ghosts included.
 template <Scheme scheme, bool variable, class T, class Read>
 GRIDSTRIDE_HOST_DEVICE inline Window<reach_of<scheme>, T> window_at(AdvectionArguments<T> const& a,
@@ -161,10 +200,11 @@ GRIDSTRIDE_HOST_DEVICE inline Window<reach_of<scheme>, T> window_at(AdvectionArg
     if constexpr (!variable) {
       window.u[i + reach] = line_value<degree>(a, axis, at, u);
     } else {
-      window.u[i + reach] = careful_value<degree>(a, axis, at, u);
-      window.c[i + reach] = careful_value<degree>(a, axis, at, [&](long long j) {
+      auto const c = [&](long long j) {
         return courant<true>(a, axis, point.on_line(axis, j).offset(a));
-      });
+      };
+      window.u[i + reach] = value_beside<scheme>(a, axis, at, u, c);
+      window.c[i + reach] = courant_beside<scheme>(a, axis, at, c);
     }
   }
   return window;
@@ -201,7 +241,7 @@ GRIDSTRIDE_HOST_DEVICE inline bool flows_in(AdvectionArguments<T> const& a, Poin
     int const side = point.at[axis] == 0 ? 0 : point.at[axis] == a.points[axis] - 1 ? 1 : -1;
     if (side < 0 || a.cut[axis][side]) continue;
     T const c = courant<variable>(a, axis, point.offset(a));
-    if (side == 0 ? c <= 0 : c >= 0) continue;
+    if (side == 0 ? c <= a.along : c >= -a.along) continue;
     T const* const values = a.inflow[axis][side];
     value = values ? values[face_offset(a, axis, point)] : T(0);
     return true;

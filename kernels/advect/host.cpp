@@ -141,7 +141,7 @@ class PieceSteps {
   }
 
  private:
-  static constexpr int reach = reach_of<scheme>, degree = ghost_degree_of<scheme>;
+  static constexpr int reach = reach_of<scheme>;
   static constexpr long long room = piece + 2 * reach;
 
   /// Where the Courant numbers of an array's place lie, and what they are multiplied by.
@@ -160,12 +160,16 @@ class PieceSteps {
   /// u, and the Courant number, at place n of the line along an axis through a point.
   T value(int axis, Point const& point, long long n) const {
     auto const u = [&](long long m) { return a_.in[point.on_line(axis, m).offset(a_)]; };
-    return variable ? careful_value<degree>(a_, axis, n, u) : line_value<degree>(a_, axis, n, u);
+    if constexpr (!variable) return line_value<ghost_degree_of<scheme>>(a_, axis, n, u);
+    return value_beside<scheme>(a_, axis, n, u,
+                                [&](long long m) { return courant_at(axis, point, m); });
   }
   T speed(int axis, Point const& point, long long n) const {
-    return careful_value<degree>(a_, axis, n, [&](long long m) {
-      return courant<variable>(a_, axis, point.on_line(axis, m).offset(a_));
-    });
+    return courant_beside<scheme>(a_, axis, n,
+                                  [&](long long m) { return courant_at(axis, point, m); });
+  }
+  T courant_at(int axis, Point const& point, long long n) const {
+    return courant<variable>(a_, axis, point.on_line(axis, n).offset(a_));
   }
 
   Around<reach, T> along_row() {

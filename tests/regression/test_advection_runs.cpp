@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "support/advection_cases.hpp"
@@ -167,6 +168,61 @@ TEST(AdvectionSides, TakeVelocitiesThatAreRough) {
 std::vector<std::string> report_of(test::AdvectionRun const& run) {
   auto const config = test::config_of(run.yaml());
   return entry_of(config).report(config, {}, Device::open(Backend::cpu));
+}
+
+struct Bounds {
+  double least, greatest, mass;  ///< the latter over that of the start
+};
+Bounds at_end(std::string const& scheme, std::string const& precision, std::string const& text) {
+  auto const config = test::config_of(fmt::format(
+      "simulation: advection\nprecision: {}\n{}, scheme: {}}}\n", precision, text, scheme));
+  Stream stream(Device::open(Backend::cpu));
+  auto const simulation = make(config, stream);
+  double const before = test::measured(*simulation, "mass", stream);
+  simulation->advance(std::int64_t{1} << 40, config.time.end);
+  auto const host = test::to_host(simulation->fields()[0], stream);
+  double least = test::value_at(host, 0), greatest = least;
+  for (std::int64_t i = 0; i < host.field.grid.size(); ++i) {
+    least = std::min(least, test::value_at(host, i));
+    greatest = std::max(greatest, test::value_at(host, i));
+  }
+  return {least, greatest, test::measured(*simulation, "mass", stream) / before};
+}
+
+/// Two rolls without divergence: 1 stays 1, also where the velocity through walls is a rounding of 0.
+TEST(AdvectionSides, OfABoxAreClosed) {
+  std::string const rolls =
+      "grid: {points: [33, 33]}\ninitial: {u: 1}\nparameters: {velocity: {"
+      "x: \"sin(2*pi*x)*cos(pi*y)\", y: \"-2*cos(2*pi*x)*sin(pi*y)\"}}\ntime: {end: 5";
+  for (auto const* precision : {"float32", "float64"})
+    for (auto const& [scheme, within] :
+         {std::pair("upwind", 0.02), std::pair("lax_wendroff", 0.03), std::pair("weno5", 0.002)}) {
+      auto const found = at_end(scheme, precision, rolls);
+      EXPECT_NEAR(found.least, 1, within) << scheme << ' ' << precision;
+      EXPECT_NEAR(found.greatest, 1, within) << scheme << ' ' << precision;
+      EXPECT_NEAR(found.mass, 1, 0.002) << scheme << ' ' << precision;
+    }
+}
+
+/// Where a flow comes to rest, on sides, inside and anywhere; none has a divergence, so that |u| <= 1.
+TEST(AdvectionStep, OfLaxWendroffBoundsWhatStagnates) {
+  std::string const jet =
+      "grid: {points: [41, 41]}\ninitial: {u: \"exp(-20*((x - 0.8)^2 + (y - 0.5)^2))\"}\n"
+      "parameters: {velocity: {x: \"4*(1 - x)\", y: \"4*(y - 0.513)\"}}\ntime: {end: 20";
+  EXPECT_LT(at_end("lax_wendroff", "float64", jet).greatest, 1e-6);
+  std::string const rolls =
+      "grid: {points: [33, 33]}\ninitial: {u: \"sin(9*x*y)\"}\nparameters: {velocity: {"
+      "x: \"sin(2*pi*x)*cos(pi*y)\", y: \"-2*cos(2*pi*x)*sin(pi*y)\"}}\ntime: {end: 20";
+  auto const around = at_end("lax_wendroff", "float64", rolls);
+  EXPECT_LT(around.greatest, 1.2);
+  EXPECT_GT(around.least, -1.2);
+  std::string const periodic =
+      "grid: {points: [32, 32]}\nboundary: {x: periodic, y: periodic}\ninitial: {u: 1}\n"
+      "parameters: {velocity: {x: \"sin(2*pi*(x + y)) + cos(2*pi*y)\", "
+      "y: \"-sin(2*pi*(x + y)) + sin(4*pi*x)\"}}\ntime: {end: 60";
+  auto const turned = at_end("lax_wendroff", "float32", periodic);
+  EXPECT_NEAR(turned.greatest, 1, 0.05);
+  EXPECT_NEAR(turned.least, 1, 0.05);
 }
 
 TEST(AdvectionStep, IsToldWhereEdgesDecideOnIt) {
