@@ -63,8 +63,10 @@ inline constexpr int sobol_replicas = 16;
 
 /// Sobol sequences (sobol.hpp), 16 independently scrambled replicas of n points, n a power of two
 /// and at most 2^31. The estimate is 3.59 times the standard error of the mean of the replicas'
-/// means, the 99.7 % bound of Student's t with 15 degrees of freedom, plus the same for rounding. It
-/// is too small at times where f has no finite variance.
+/// means, the 99.7 % bound of Student's t with 15 degrees of freedom, plus the same for rounding.
+/// Where f jumps along an axis the replicas agree by accident at times: the standard error counts
+/// as no less than what falls as n^(-3/2) from that of single points and from those of all batches
+/// before, the first of 16 points. It is too small at times where f has no finite variance.
 /// For smooth f the error falls as n^(-3/2) or so, not as n^(-1/2). Needs at least 16 points; uses
 /// the largest number of them that is 16·2^k.
 template <class T>
