@@ -40,6 +40,7 @@ struct SolverBody {
   virtual ~SolverBody() = default;
   virtual int levels() const = 0;
   virtual Precision inner() const = 0;
+  virtual double scale() const = 0;
   virtual std::size_t size(bool alone) const = 0;  ///< of arrays, or those of unknowns alone
   virtual Outcome solve(Stream& stream, std::span<T const> right, std::span<T> u, bool from_u) = 0;
   virtual void precondition(Stream& stream, double const* right, double magnitude, double* u,
@@ -142,6 +143,7 @@ class Corrected final : public SolverBody<T> {
 
   int levels() const override { return static_cast<int>(hierarchy_.levels().size()); }
   Precision inner() const override { return precision_of<S>(); }
+  double scale() const override { return scale_; }
   std::size_t size(bool alone) const override {
     return static_cast<std::size_t>(alone ? a_.size() : poisson::points_held(equation_));
   }

@@ -105,6 +105,11 @@ Precision Solver<T>::inner() const {
 }
 
 template <class T>
+double Solver<T>::scale() const {
+  return body_->scale();
+}
+
+template <class T>
 Outcome Solver<T>::solve(Stream& stream, std::type_identity_t<std::span<T const>> right,
                          std::span<T> u, bool from_u) {
   require_size("multigrid", named("right", right), body_->size(false));

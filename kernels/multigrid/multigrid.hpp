@@ -138,6 +138,8 @@ class Solver {
   int levels() const;
   /// In which corrections are found.
   Precision inner() const;
+  /// A power of two: of `scale` times the equation the coefficients are at most about 1.
+  double scale() const;
   /// From 0, or from what u has. u keeps what it has on Dirichlet sides. Waits for the stream.
   Outcome solve(Stream& stream, std::type_identity_t<std::span<T const>> right, std::span<T> u,
                 bool from_u = false);

@@ -9,7 +9,7 @@
 // the residual smaller and leaves a positive.
 //
 // On Neumann sides 2/h·a·g is a part of r. All of it is in float64, whatever the run's precision is; the
-// right-hand side of J·δ is made near 1 by a power of two, so that squares are in range in any unit.
+// right-hand side of J·δ is made as large as J by a power of two, so that what cycles take is near 1.
 
 #include "simulations/poisson_newton.hpp"
 
@@ -39,7 +39,6 @@
 #include "simulations/poisson_parameters.hpp"
 
 namespace gridstride::poisson {
-
 namespace {
 
 using expression::Expression;
@@ -319,7 +318,8 @@ Direction Nonlinear<T>::find_direction() {
   };
   zero_async(direction_.span(), stream_);
   auto const& residuals = course_.residuals;
-  int const exponent = std::clamp(std::ilogb(residuals.back()), -1000, 1000);
+  auto const exponent = static_cast<int>(
+      std::clamp(std::logb(residuals.back()) + std::logb(cycles_->scale()), -1e3, 1e3));
   elementwise::scale<double>(stream_, std::ldexp(1.0, -exponent), residual_.span());
   krylov::Options const options{
       .tolerance = std::clamp(0.1 * residuals.back() / residuals.front(), 1e-8, 1e-2),

@@ -233,6 +233,33 @@ TEST(PoissonNewton, UnitsOfAnySize) {
   }
 }
 
+/// So are those of lengths and of the equation.
+TEST(PoissonNewton, BoxesOfAnyLength) {
+  auto const solved = [](double length, double unit) {
+    std::string const x = fmt::format("x/{:.17g}", length);
+    return solve_poisson(
+        fmt::format("simulation: poisson\ngrid: {{points: [21, 18], upper: [{0:.17g}, {0:.17g}]}}\n"
+                    "parameters: {{diffusivity: \"{1:.17g}*(1 + u^2)\", source: "
+                    "\"{2:.17g}*exp(-u)*(1 + {3})\"}}",
+                    length, unit, unit / length / length, x),
+        cpu);
+  };
+  auto const plain = solved(1, 1);
+  for (auto const& [length, unit] : {std::pair(70, 0),
+                                     {-70, 0},
+                                     {100, 0},
+                                     {-100, 0},
+                                     {0, 200},
+                                     {0, -200},
+                                     {70, 60},
+                                     {70, -60}}) {
+    auto const found = solved(std::ldexp(1.0, length), std::ldexp(1.0, unit));
+    EXPECT_EQ(found.diagnostic("solves"), plain.diagnostic("solves")) << length << ' ' << unit;
+    for (std::int64_t i = 0; i < plain.u.field.grid.size(); ++i)
+      ASSERT_EQ(value_at(found.u, i), value_at(plain.u, i)) << length << ' ' << unit;
+  }
+}
+
 /// A change within the tolerance is no end while the residual is not.
 TEST(PoissonNewton, LooseTolerances) {
   for (std::string const a : {"1 + u^2", "exp(u)", "1 + u"})
