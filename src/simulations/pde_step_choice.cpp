@@ -36,10 +36,9 @@ StepChoice::StepChoice(config::RunConfig const& run, StepClock const& clock, Lim
 equations::StepLimit StepChoice::limit(Ahead const& ahead) const {
   auto limit = find_(ahead);
   if (!std::isfinite(limit.fastest))
-    throw NumericalError(fmt::format(
-        "at t = {} s: what the equations make of small changes is beyond all numbers, so that no "
-        "step is stable",
-        clock_.now().time));
+    throw NumericalError(
+        "what the equations make of small changes is beyond all numbers, so that no step is "
+        "stable");
   limit.step *= share_;
   if (!is_leapfrog(run_)) return limit;
   limit.hopeless = limit.step * limit.fastest < 1.9;
@@ -115,7 +114,7 @@ void StepChoice::load(CheckpointSource const& source) {
 }
 
 StepChoice::Choice StepChoice::next(double time) const {
-  auto const present = limit();
+  auto const present = limit_at(time);
   if (present.hopeless) throw NumericalError(fmt::format("at t = {} s: {}", time, hopeless()));
   if (run_.time.step) return {given(time, present), present.step};
   // What the fields turn into in a step may have another limit by far.
@@ -127,6 +126,15 @@ StepChoice::Choice StepChoice::next(double time) const {
                     "inside or beyond a side",
                     time, step, describe(present)));
   return {kept(step_ > 0 ? std::min(step, most_rise * step_) : step), present.step, {}, most};
+}
+
+/// Of what is found in the course of a run it is told when.
+equations::StepLimit StepChoice::limit_at(double time, Ahead const& ahead) const {
+  try {
+    return limit(ahead);
+  } catch (NumericalError const& error) {
+    throw NumericalError(fmt::format("at t = {} s: {}", time, error.what()));
+  }
 }
 
 /// What `auto` takes at most, whatever the outputs: in a step that is longer than 1/growth schemes
@@ -201,7 +209,7 @@ double StepChoice::steps_until_met(Choice const& choice) const {
 /// equations in them.
 void StepChoice::look_ahead(double time, double& step, std::int64_t& steps) const {
   while (true) {
-    auto const ahead = limit({time, step, steps});
+    auto const ahead = limit_at(time, {time, step, steps});
     if (ahead.hopeless) throw NumericalError(fmt::format("at t = {} s: {}", time, hopeless()));
     double const stable = run_.time.step ? given(time, ahead) : kept(longest(unbound(ahead)));
     if (stable >= step) return;

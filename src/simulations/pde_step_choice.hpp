@@ -63,6 +63,7 @@ class StepChoice {
   Choice const& begin();
   Choice find_first() const;
   Choice next(double time) const;
+  equations::StepLimit limit_at(double time, Ahead const& ahead = {}) const;
   double unbound(equations::StepLimit const& limit) const;
   double longest(double unbound) const;
   double given(double time, equations::StepLimit const& limit) const;

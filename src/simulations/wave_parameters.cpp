@@ -162,6 +162,34 @@ std::vector<Problem> size_problems(config::RunConfig const& run) {
   return found;
 }
 
+/// Sources on a side that holds u at 0, which would add nothing.
+std::vector<Problem> source_problems(config::RunConfig const& run) {
+  auto const& sources = parameters_of(run).ricker;
+  constexpr double rounding =
+      1e-9;  // of a spacing, as the points are found that a source is shared among
+  std::vector<Problem> found;
+  for (std::size_t i = 0; i < sources.size(); ++i)
+    for (int axis = 0; axis < run.grid.dims; ++axis)
+      for (int side = 0; side < 2; ++side) {
+        auto const a = static_cast<std::size_t>(axis);
+        double const there = run.grid.coordinate(axis, side == 0 ? 0 : run.grid.points[a] - 1);
+        bool const is_there = std::abs(sources[i].at[a] - there) <= rounding * run.grid.spacing[a];
+        if (!is_there || sides_of(run, axis)[static_cast<std::size_t>(side)] != SideKind::fixed)
+          continue;
+        bool const absorbs = is_absorbing(run, axis, side);
+        std::string key = fmt::format("parameters.ricker.{}.at", i);
+        if (!run.locations.contains(key)) key = "parameters.ricker.at";
+        found.push_back(run.problem(
+            run.location(key),
+            fmt::format(
+                "{} lies on the {} side of {}, {}where u is held at 0, so that the source adds "
+                "nothing (a point inside does, or on a side that is 'free')",
+                sources[i].at[a], side == 0 ? "lower" : "upper", axis_names[a],
+                absorbs ? "behind the layer that absorbs, " : "")));
+      }
+  return found;
+}
+
 }  // namespace
 
 std::vector<Problem> problems(config::RunConfig const& run, Inputs const& inputs) {
@@ -171,6 +199,7 @@ std::vector<Problem> problems(config::RunConfig const& run, Inputs const& inputs
   auto const append = [&found](std::vector<Problem> const& more) {
     found.insert(found.end(), more.begin(), more.end());
   };
+  append(source_problems(run));
   append(fused_steps_problems(run, star::most_fused_steps(run.grid.dims, order),
                               fmt::format("with order {} in {}D", order, run.grid.dims)));
   append(problems_of(run, parameters.initial_velocity, inputs, [] {}));

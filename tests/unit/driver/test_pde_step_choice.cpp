@@ -71,6 +71,23 @@ TEST(PdeStepChoice, TellsWhatTheLimitIsWhereTimeWouldStop) {
   }
 }
 
+TEST(PdeStepChoice, TellsWhenTheLimitIsNoNumber) {
+  try {
+    legs_of(
+        {.state = true},
+        [](auto const&, double now) -> double {
+          if (now < 2) return 0.25;
+          throw NumericalError("the rates are not finite");
+        },
+        100);
+    FAIL() << "time goes on";
+  } catch (NumericalError const& error) {
+    EXPECT_TRUE(std::string(error.what()).starts_with("at t = 3.36")) << error.what();
+    EXPECT_TRUE(std::string(error.what()).ends_with(" s: the rates are not finite"))
+        << error.what();
+  }
+}
+
 /// A bore runs out through sides without a slope. A straight line through one ends below 0.
 TEST(PdeStepChoice, BoresLeaveWhereNothingHasASlope) {
   std::string const bore =

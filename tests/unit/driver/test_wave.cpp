@@ -235,6 +235,15 @@ TEST(Wave, RefusesWhatCannotBeComputed) {
   refuses(wave("speed: 1, ricker: {at: 1.5, frequency: 1}"),
           "parameters.ricker.at: 1.5 is outside of the grid (x goes from 0 to 1)");
   refuses(wave("speed: 1, ricker: [{at: 0.5}]"), "parameters.ricker.0.frequency");
+  refuses(wave("speed: 1, ricker: {at: 0, frequency: 1}", "fixed"),
+          "parameters.ricker.at: 0 lies on the lower side of x, where u is held at 0, so that the "
+          "source adds nothing");
+  refuses(wave("speed: 1, absorbing: {thickness: 5}, ricker: [{at: 0, frequency: 1}, "
+               "{at: 1, frequency: 1}]",
+               "{lower: free, upper: absorbing}"),
+          "parameters.ricker.1.at: 1 lies on the upper side of x, behind the layer that absorbs, "
+          "where u is held at 0");
+  EXPECT_EQ(refusal(wave("speed: 1, ricker: {at: 1, frequency: 1}", "free")), "");
   refuses(wave("speed: 1", "{dirichlet: 0}"), "boundary.x");
   refuses(wave("speed: 1") + "kernels: {fused_steps: 2}\n",
           "kernels.fused_steps: '2' is out of range (must be <= 1 with order 4 in 1D)");
