@@ -86,7 +86,7 @@ class Pencils(Cut):
         layers = {"thickness": 9, "strength": 0.5}
         self.assert_shared_by(
             wave(grid={"points": [40, 41]}, boundary={"x": "absorbing", "y": "absorbing"},
-                 parameters={"speed": 1, "order": 2, "ricker": sources, "absorbing": layers}), (2, 2), (3, 2))
+                 parameters={"speed": 1, "order": 2, "ricker": sources[::2], "absorbing": layers}), (2, 2), (3, 2))
         self.assert_shared_by(
             wave(grid={"points": [22, 27]}, boundary={"x": "periodic", "y": "periodic"}, precision="float32",
                  parameters={"speed": 1, "order": 4, "ricker": sources, "source": "sin(20*t)*x"}), (3, 2))
