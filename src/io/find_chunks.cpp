@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <span>
 
 #include "core/error.hpp"
+#include "io/driver_callback.hpp"
 #include "io/input_file.hpp"
 #include "io/storage.hpp"
 
@@ -61,19 +61,6 @@ class ShownFile : public H5FD_t {
   StoredChunk told_;
 };
 
-/// Runs `work` for a callback of HDF5, which knows no exceptions.
-template <class Work>
-herr_t shielded(Work const& work) {
-  try {
-    work();
-    return 0;
-  } catch (std::exception const& error) {
-    H5Epush2(H5E_DEFAULT, __FILE__, __func__, __LINE__, H5E_ERR_CLS, H5E_VFL, H5E_READERROR, "%s",
-             error.what());
-    return -1;
-  }
-}
-
 ShownFile& shown(H5FD_t* file) { return *static_cast<ShownFile*>(file); }
 ShownFile const& shown(H5FD_t const* file) { return *static_cast<ShownFile const*>(file); }
 
@@ -85,7 +72,7 @@ hid_t showing_driver() {
     made.fc_degree = H5F_CLOSE_WEAK;
     made.open = [](char const* name, unsigned, hid_t, haddr_t) {
       H5FD_t* file = nullptr;
-      shielded([&] { file = new ShownFile(name); });
+      hdf5::guarded(H5E_READERROR, [&] { file = new ShownFile(name); });
       return file;
     };
     made.close = [](H5FD_t* file) {
@@ -108,7 +95,7 @@ hid_t showing_driver() {
     };
     made.read = [](H5FD_t* file, H5FD_mem_t kind, hid_t, haddr_t address, std::size_t size,
                    void* target) {
-      return shielded([&] {
+      return hdf5::guarded(H5E_READERROR, [&] {
         shown(file).read(kind, address, {static_cast<std::byte*>(target), size});
       });
     };

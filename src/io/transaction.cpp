@@ -3,31 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <exception>
 #include <iterator>
 #include <mutex>
 #include <stdexcept>
 #include <utility>
 
 #include "core/error.hpp"
+#include "io/driver_callback.hpp"
 #include "io/transaction_file.hpp"
 
 namespace gridstride::io::hdf5 {
 
 namespace {
-
-/// Runs `work` for a callback of HDF5, which knows no exceptions.
-template <class Work>
-herr_t guarded(Work const& work) {
-  try {
-    work();
-    return 0;
-  } catch (std::exception const& error) {
-    H5Epush2(H5E_DEFAULT, __FILE__, __func__, __LINE__, H5E_ERR_CLS, H5E_VFL, H5E_WRITEERROR, "%s",
-             error.what());
-    return -1;
-  }
-}
 
 TransactionFile* as_file(H5FD_t* file) { return static_cast<TransactionFile*>(file); }
 TransactionFile const* as_file(H5FD_t const* file) {
@@ -36,7 +23,7 @@ TransactionFile const* as_file(H5FD_t const* file) {
 
 H5FD_t* on_open(char const* name, unsigned flags, hid_t, haddr_t) {
   TransactionFile* file = nullptr;
-  guarded([&] { file = new TransactionFile(name, flags); });
+  guarded(H5E_WRITEERROR, [&] { file = new TransactionFile(name, flags); });
   return file;
 }
 
@@ -65,13 +52,15 @@ herr_t on_get_handle(H5FD_t* file, hid_t, void** handle) {
 }
 
 herr_t on_read(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, std::size_t size, void* target) {
-  return guarded([&] { as_file(file)->read(address, size, static_cast<std::byte*>(target)); });
+  return guarded(H5E_WRITEERROR,
+                 [&] { as_file(file)->read(address, size, static_cast<std::byte*>(target)); });
 }
 
 herr_t on_write(H5FD_t* file, H5FD_mem_t kind, hid_t, haddr_t address, std::size_t size,
                 void const* source) {
-  return guarded(
-      [&] { as_file(file)->write(kind, address, size, static_cast<std::byte const*>(source)); });
+  return guarded(H5E_WRITEERROR, [&] {
+    as_file(file)->write(kind, address, size, static_cast<std::byte const*>(source));
+  });
 }
 
 H5FD_class_t const& driver_class() {
