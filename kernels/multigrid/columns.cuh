@@ -13,13 +13,14 @@
 /// What kernels that go by columns of points have in common. For the family's own files only.
 namespace gridstride::multigrid {
 
-/// Which axes lie across a column and along it: y and z, or of planes z and y.
+/// Which axes lie across a column and along it: y and z, or of planes z, which has nothing then, and y. A volume
+/// with one unknown along z has its neighbours on sides there.
 struct Axes {
   int across, along;
 };
 template <class S>
 Axes axes_of(Level<S> const& level) {
-  return level.count[2] > 1 ? Axes{1, 2} : Axes{2, 1};
+  return level.of_volume ? Axes{1, 2} : Axes{2, 1};
 }
 
 inline unsigned blocks_for(int all, unsigned each) {

@@ -57,6 +57,7 @@ __global__ void __launch_bounds__(threads_of_tile, 2)
   int const width = static_cast<int>(blockDim.x), rows = static_cast<int>(blockDim.y);
   int const x = static_cast<int>(threadIdx.x), y = static_cast<int>(threadIdx.y);
   int const pitch = width + 2;
+  bool const has_rows = level.of_volume;  // beside the tile's
   bool const is_point = column.x < n && column.across < m;
   bool const wraps = level.periodic[axes.along];
   std::int64_t const over_across = a.stride[axes.across], over_along = a.stride[axes.along];
@@ -107,7 +108,7 @@ __global__ void __launch_bounds__(threads_of_tile, 2)
 
   Place const own = place_of(column.x, column.across);
   // Points around the tile, a thread each: two rows of them, and two columns.
-  int const thread = y * width + x, around = m > 1 ? 2 * width : 0;
+  int const thread = y * width + x, around = has_rows ? 2 * width : 0;
   bool const has_edge = thread < around + 2 * rows;
   int edge_x = x, edge_y = 0;
   if (thread < around) {
@@ -154,7 +155,7 @@ __global__ void __launch_bounds__(threads_of_tile, 2)
     }
     __syncthreads();
     double const behind = whole(next);
-    double const below = m > 1 ? at[-pitch] : here, above = m > 1 ? at[pitch] : here;
+    double const below = has_rows ? at[-pitch] : here, above = has_rows ? at[pitch] : here;
     double sum = a.reaction * here;
     sum += lower_x * (here - at[-1]) - upper_x * (at[1] - here);
     sum += lower_y * (here - below) - upper_y * (above - here);
@@ -197,7 +198,7 @@ void launch_renew(Stream& stream, TakeResidual<T, S> const& step, Correction con
   Axes const axes = axes_of(step.level);
   auto const& count = step.level.count;
   auto columns = Columns::of(count[0], count[axes.across], count[axes.along]);
-  columns.block = count[axes.across] > 1 ? dim3(tile_width, tile_rows) : dim3(2 * tile_width, 1);
+  columns.block = step.level.of_volume ? dim3(tile_width, tile_rows) : dim3(2 * tile_width, 1);
   columns.grid.x = blocks_for(count[0], columns.block.x);
   columns.grid.y = blocks_for(count[axes.across], columns.block.y);
   columns = columns.fitted(stream, renew_kernel<T, S, corrects>, count[axes.along]);

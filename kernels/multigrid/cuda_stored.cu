@@ -241,8 +241,8 @@ auto kernel_for(Level<S> const& level) {
   if (level.field != nullptr)
     return level.has_free ? stored_kernel<does, true, reacts, FieldStrips<true, S>, S>
                           : stored_kernel<does, true, reacts, FieldStrips<false, S>, S>;
-  return level.count[2] > 1 ? stored_kernel<does, true, reacts, FaceStrips<true, S>, S>
-                            : stored_kernel<does, false, reacts, FaceStrips<false, S>, S>;
+  return level.of_volume ? stored_kernel<does, true, reacts, FaceStrips<true, S>, S>
+                         : stored_kernel<does, false, reacts, FaceStrips<false, S>, S>;
 }
 
 /// The passes of a visit, one forth and the next one back: it begins with what the one before has left in

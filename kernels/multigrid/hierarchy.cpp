@@ -62,7 +62,7 @@ template <class T>
 Hierarchy<S>::Hierarchy(Stream& stream, poisson::Equation<T> const& equation, Levels const& plan,
                         double scale, bool singular, int along, Shares const* shares, int rank) {
   bool const stored = equation.diffusivities != nullptr || equation.reactions != nullptr;
-  lay_out(plan, shares, rank);
+  lay_out(plan, equation.grid.dims == 3, shares, rank);
   fill_tables(stream, plan, equation.diffusivity * scale, equation.reaction * scale, shares, rank);
   // u and f of each level, and r where it is kept.
   std::int64_t size = 0;
@@ -84,9 +84,10 @@ Hierarchy<S>::Hierarchy(Stream& stream, poisson::Equation<T> const& equation, Le
 }
 
 template <class S>
-void Hierarchy<S>::lay_out(Levels const& plan, Shares const* shares, int rank) {
+void Hierarchy<S>::lay_out(Levels const& plan, bool of_volume, Shares const* shares, int rank) {
   for (auto const& axes : plan.axes) {
     Level<S> level{};
+    level.of_volume = of_volume;
     for (std::size_t i = 0; i < 3; ++i) {
       level.count[i] = axes[i].unknowns();
       level.periodic[i] = axes[i].periodic;

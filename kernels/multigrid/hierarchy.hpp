@@ -61,7 +61,7 @@ class Hierarchy {
   double const* inverse() const { return inverse_.data(); }
 
  private:
-  void lay_out(Levels const& plan, Shares const* shares, int rank);
+  void lay_out(Levels const& plan, bool of_volume, Shares const* shares, int rank);
   void fill_tables(Stream& stream, Levels const& plan, double diffusivity, double reaction,
                    Shares const* shares, int rank);
   template <class T>

@@ -65,7 +65,8 @@ struct TransferView {
 /// number of its axis times the sum of a on both sides, halved for each side without flux that it lies on.
 template <class S>
 struct Level {
-  int number;  ///< of the levels, the finest has 0
+  int number;      ///< of the levels, the finest has 0
+  bool of_volume;  ///< of a grid with three axes
   int count[3];
   bool periodic[3];
   bool alike;           ///< equations along the first axis are, but for given ends

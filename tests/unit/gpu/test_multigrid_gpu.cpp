@@ -39,6 +39,8 @@ TEST_F(MultigridGpu, RanksShareCyclesBitByBit) {
       trials.push_back({{130, 256}, "nnpp", 0, 2, 0, cycle, variant});
       trials.push_back({{33, 21, 40}, "ddddpp", 0, 4, 0, cycle, variant});
       trials.push_back({{67, 75, 131}, "ppddnd", 0, 5, nothing_is_cut, cycle, variant});
+      trials.push_back({{12, 13, 12}, "nddnnd", 0, 5, 0, cycle, variant});  // a plane of a rank
+      trials.push_back({{34, 35, 17}, "ddppnn", 0, 8, 0, cycle, variant});
     }
   expect_shared_trials(Backend::cuda, trials);
 }
@@ -117,6 +119,36 @@ TEST_F(MultigridGpu, DirectionsAreThoseOfTheHost) {
       EXPECT_TRUE(found.outcome.converged);
       // Where thirty of them leave half each, roundings of one come to others after.
       EXPECT_NEAR(found.outcome.cycles, wanted.outcome.cycles, 1 + wanted.outcome.cycles / 20);
+      double largest = 0, differs = 0;
+      for (std::size_t i = 0; i < found.u.size(); ++i) {
+        largest = std::max(largest, std::abs(wanted.u[i]));
+        differs = std::max(differs, std::abs(found.u[i] - wanted.u[i]));
+      }
+      EXPECT_LE(differs, 1e-9 * largest);
+    }
+}
+
+/// Of volumes with one unknown along an axis, on the finest level or soon, whose neighbours lie on sides.
+TEST_F(MultigridGpu, ThinVolumesAreThoseOfTheHost) {
+  Stream stream(Device::open(Backend::cuda)), host(Device::open(Backend::cpu));
+  for (std::string const fields : {"", "k", "s", "sk", "j"})
+    for (auto const& [points, sides] : {std::pair{std::vector<std::int64_t>{33, 35, 3}, "dddddd"},
+                                        {{33, 3, 35}, "dndddd"},
+                                        {{3, 34, 35}, "ddnddn"},
+                                        {{40, 42, 3}, "ppnndd"},
+                                        {{40, 3, 42}, "ppddpp"},
+                                        {{66, 70, 5}, "ddnddd"},
+                                        {{66, 5, 70}, "dndddd"}}) {
+      SharedTrial trial{points, sides, 0, 1, 0};
+      trial.fields = fields;
+      trial.conjugates = !fields.empty();
+      SCOPED_TRACE(fmt::format("{} {} {}", fmt::join(points, "x"), sides, fields));
+      auto const found = solved<double>(stream, trial, nullptr);
+      auto const wanted = solved<double>(host, trial, nullptr);
+      EXPECT_TRUE(wanted.outcome.converged);
+      EXPECT_TRUE(found.outcome.converged);
+      if (!fields.empty())  // else modes may solve the finest level on a GPU
+        EXPECT_NEAR(found.outcome.cycles, wanted.outcome.cycles, 1 + wanted.outcome.cycles / 20);
       double largest = 0, differs = 0;
       for (std::size_t i = 0; i < found.u.size(); ++i) {
         largest = std::max(largest, std::abs(wanted.u[i]));
