@@ -86,6 +86,8 @@ Solver<T>::Solver(Stream& stream, poisson::Equation<T> const& equation, bool sin
   auto const a = range_of(stream, equation, equation.diffusivities, equation.diffusivity);
   auto const reaction = range_of(stream, equation, equation.reactions, equation.reaction);
   if (may_do_less && !has_jump(stream, equation)) options.after = 1;
+  if (options.least_left == -1)
+    options.least_left = options.conjugates && a.most >= 100 * a.least ? 2.0 / 3 : 0;
   double const diagonal = diagonal_bound(plan, a.most, reaction.most);
   auto* const does =
       options.conjugates && has_fields(equation) ? float32_does_in_directions : float32_does;

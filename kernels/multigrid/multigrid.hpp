@@ -70,6 +70,10 @@ struct Options {
   /// In place of cycles. Sweeps are looked at by 16, and found in float64.
   Relaxation relaxation = Relaxation::none;
   double factor = 1;  ///< a point goes so many times as far as its equation has it
+  /// What a cycle is taken to leave of an error, even where corrections shrink faster; −1: 0, or for conjugate
+  /// directions of an a that differs a hundredfold two thirds. These take most from errors where a is large, and
+  /// a correction that is small says little of the others.
+  double least_left = -1;
 };
 
 /// The factor with which SOR ends soonest where a and κ are the same everywhere: 2/(1 + √(1 − μ²)),

@@ -91,7 +91,7 @@ class Progress {
                             ? of_corrections
                             : std::max(of_corrections, residual / r[r.size() - 2]);
     // Smooth errors show little beside rough ones until these are gone.
-    double const shrinks = std::max(seen, of_slowest());
+    double const shrinks = std::max({seen, of_slowest(), options_.least_left});
     // Corrections that are no more than roundings of u leave it as it is, or to and fro, and come again.
     bool const is_lost_in_u =
         is_rounding && correction <= 8 * std::numeric_limits<double>::epsilon() * largest;
