@@ -130,7 +130,7 @@ class HistogramFinder final : public Finder<T> {
       lower.push_back(static_cast<double>(edges_[b]));
       upper.push_back(static_cast<double>(edges_[b + 1]));
     }
-    return {{options_.of + "_histogram",
+    return {{histogram_name(options_.of),
              {{"lower", "1", lower}, {"upper", "1", upper}, {"count", "1", counts_}}}};
   }
 

@@ -111,6 +111,20 @@ void check_repeats(Visitor& v, std::vector<ReduceOptions> const& list) {
                 fmt::format("repeats what reduce.{} gives (each can be given once)", j));
 }
 
+/// A histogram's table has a name of its own.
+void check_histograms(Visitor& v, Parameters const& parameters) {
+  auto const known = known_before(parameters, parameters.steps.size());
+  for (std::size_t i = 0; i < parameters.reductions.size(); ++i) {
+    auto const& reduction = parameters.reductions[i];
+    if (reduction.kind != ReduceOptions::histogram) continue;
+    auto const name = histogram_name(reduction.of);
+    auto const same = std::ranges::find(known, name, &Known::name);
+    if (same != known.end() && same->result == is_table)
+      v.fault(fmt::format("reduce.{}.histogram", i),
+              fmt::format("its table would be '{}', as that of a step is", name));
+  }
+}
+
 }  // namespace
 
 void check_name(Visitor& visitor, Spec const& spec) {
@@ -159,6 +173,7 @@ void Parameters::fields(Visitor& visitor, RunOptions const& run) {
         declare_reduction(visitor, spec, known, reduction);
       });
   check_repeats(visitor, reductions);
+  check_histograms(visitor, *this);
   config::declare_limits(visitor, limits);
 }
 

@@ -121,6 +121,11 @@ inline Parameters const& parameters_of(config::RunConfig const& run) {
   return static_cast<Parameters const&>(*run.parameters);
 }
 
+/// The table of an array's histogram.
+inline std::string histogram_name(std::string_view array) {
+  return std::string(array) + "_histogram";
+}
+
 /// The arrays there are, in the order that they are named in, before step number `step`.
 std::vector<Known> known_before(Parameters const& parameters, std::size_t step);
 

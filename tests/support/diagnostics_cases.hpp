@@ -404,6 +404,9 @@ void expect_quantiles_of_odd_ranges(Backend backend) {
                                         line_of(values.size()), values));
   std::ranges::sort(values);
   EXPECT_EQ(found, (std::vector<double>{values[0], values[249], values[500], values[999]}));
+  // Whose bins are closer than that.
+  T const unit = 1024 * std::ldexp(T(1), 1 - Limits::max_exponent);
+  EXPECT_EQ(of({0, 1000 * unit, 2 * unit, 999 * unit, 3 * unit}), 3 * unit);
 }
 
 /// The whole set, for the tests that compare variants.

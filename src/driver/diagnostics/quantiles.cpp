@@ -184,7 +184,10 @@ template <class T>
 void QuantilesFinder<T>::collect(FieldLook<T> const& look, std::vector<double>& found,
                                  std::vector<Histogram>&) {
   Interval<T> const range{one_zero(look.moments.minimum), one_zero(look.moments.maximum)};
-  if (!divisible(range, histogram::max_bins)) return count_through(look, found);
+  // Bins are shared out, too; they may be narrower than others by a rounding.
+  Interval<T> const narrow{0, (range.upper - range.lower) / (2 * histogram::max_bins)};
+  if (!divisible(range, histogram::max_bins) || !divisible(narrow, histogram::max_bins))
+    return count_through(look, found);
   cumulate(look, range);
   std::vector<std::int64_t> const coarse(cumulated_.data(), cumulated_.data() + cumulated_.size());
   std::int64_t refined = -1;
