@@ -221,11 +221,11 @@ void look_at_sides(Search& search, config::RunConfig const& run, config::Sides c
                                           SideKind::flux};
       if (std::ranges::find(with_values, condition.kind) == std::end(with_values)) continue;
       Grid const face = without_given_sides(face_of(run.grid, axis, side), {&sides, 1}, axis);
-      // Values of sides may fade away to nothing, beside what a field begins with or elsewhere. What has
-      // no beginning follows from them, and one that is the same everywhere is meant.
+      // Values of sides may fade away to nothing, beside what a field begins with or elsewhere. One that is
+      // the same everywhere is meant: a slope, which counts times a distance, and what has no beginning.
+      bool const counts = condition.kind != SideKind::dirichlet || !run.simulation->has_time;
       auto const look = [&](Formula const& formula) {
-        search.look(formula, face, 0,
-                    !run.simulation->has_time && formula.expression.is_constant());
+        search.look(formula, face, 0, counts && formula.expression.is_constant());
       };
       if (condition.components.empty()) look(condition.value);
       for (Formula const& component : condition.components) look(component);

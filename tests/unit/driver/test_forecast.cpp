@@ -154,6 +154,20 @@ TEST(Formulas, WhatFloat32CannotHoldIsFound) {
   EXPECT_EQ(start("float32", "-1.2e-38*(x > 0)"), "");
 }
 
+TEST(Formulas, SlopesThatFloat32CannotHoldAreFound) {
+  auto const side = [](std::string const& condition) {
+    return formula_faults("simulation: heat\nprecision: float32\ninitial: {u: 0}\nboundary: {x: {" +
+                          condition + "}}\nparameters: {diffusivity: 1}\n");
+  };
+  EXPECT_EQ(
+      side("neumann: 1e-46"),
+      "boundary.x.neumann has no value larger than 1e-46 (float32 has all digits from 1.2e-38 "
+      "on; float64 or other units help)\n");
+  EXPECT_EQ(side("neumann: \"1e-46*exp(-y)\""), "");
+  EXPECT_EQ(side("neumann: 0"), "");
+  EXPECT_EQ(side("dirichlet: 1e-46"), "");
+}
+
 /// The values of sides take the place of what a formula gives there.
 TEST(Formulas, WhatASideReplacesIsNotLookedAt) {
   EXPECT_EQ(formula_faults("simulation: heat\nboundary: {y: {neumann: \"log(x)\"}}\n"
