@@ -165,15 +165,20 @@ void Plan::choose_resident() {
     whole.push_back(place);
     host_bytes_ = std::max({host_bytes_, lanes_host, slabs});
   }
+  // A rank may need no row of what differences along the slowest axis are made of.
+  auto const needed_here = chain.ends(load.places, share);
+  auto const is_wanted = [&](int place) {
+    return !is_kept(place) && needed_here[static_cast<std::size_t>(place)] > 0;
+  };
   double row = 0;
   for (int const place : later_)
-    if (!is_kept(place)) row += bytes_of(place, 1);
+    if (is_wanted(place)) row += bytes_of(place, 1);
   if (row == 0) return;
   auto rows = static_cast<std::int64_t>(
       std::min(std::floor(std::max(room, 0.0) / row), static_cast<double>(share.count())));
   if (rows < share.count()) rows = rows / cut.rows * cut.rows;
   for (int const place : later_)
-    if (!is_kept(place)) keep(place, {share.first, share.first + rows});
+    if (is_wanted(place)) keep(place, {share.first, share.first + rows});
 }
 
 std::size_t Plan::most_picked(Picked const& table) const {

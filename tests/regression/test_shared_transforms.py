@@ -38,6 +38,7 @@ class Shares(Shared):
             file["a"] = flat
             file["plane"] = flat[:70000].reshape(700, 100)
             file.create_dataset("packed", data=flat, chunks=(1000,), compression=1)
+            file["few"] = flat[:7]
             file["hole"] = numpy.where(numpy.arange(70001) == 50000, numpy.nan, flat)
 
     def config(self, **changes):
@@ -131,6 +132,11 @@ class OnHost(Shares):
                                limits={"chunk": "3 kB"})
         self.assert_as_one((2,), input={"a": {"file": "data.h5", "dataset": "/packed"}, "b": 2},
                            precision="float64")
+
+    def test_ranks_without_a_row_of_a_difference(self):
+        self.assert_as_one((2, 3), input={"a": {"file": "data.h5", "dataset": "/few"}},
+                           steps=[{"difference": {"d": {"of": "a", "order": 3}}}], reduce=[{"moments": "d"}],
+                           output={"fields": ["d"]})
 
     def test_fewer_values_than_a_tile(self):
         self.assert_as_one((5,), input={"a": "sin(x)", "b": 1}, grid={"points": 23}, reduce=[
