@@ -144,7 +144,8 @@ class Advection final : public StagedStepping<T> {
   void make_flow(config::RunConfig const& run, Inputs const& inputs) {
     // α of weno5 is as large as the Courant numbers with their roundings.
     constexpr double roundings = 1 + 4 * static_cast<double>(std::numeric_limits<T>::epsilon());
-    auto const speeds = look_ahead_ ? look_ahead_->speeds() : advection::shared_speeds(run, inputs);
+    auto const speeds =
+        look_ahead_ ? look_ahead_->first_speeds() : advection::shared_speeds(run, inputs);
     flow_.grid = grid_;
     flow_.scheme = advection::scheme_of(run).flux;
     for (int axis = 0; axis < grid_.dims; ++axis) {

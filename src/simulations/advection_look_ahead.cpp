@@ -117,6 +117,16 @@ LookAhead<T>::LookAhead(config::RunConfig const& run, Inputs const& inputs, Devi
     fetch(1);
     steady_speeds_[axis] = largest_magnitude(found_[0]);
   }
+  begin(std::min(step_.value_or(longest_), run.time.end));
+}
+
+/// Speeds of time 0 alone would be 0, or a rounding, where the flow is about to begin.
+template <class T>
+void LookAhead<T>::begin(double step) {
+  times_ = stage_times(*scheme_.in_time, 1);
+  add_times_between(times_, 1);
+  sample(0, {step, 1});
+  first_speeds_ = largest_speeds();
 }
 
 template <class T>
@@ -137,12 +147,8 @@ StepPlan LookAhead<T>::follow(double time, double until) {
     times_ = stage_times(*scheme_.in_time, plan.steps);
     add_times_between(times_, plan.steps);
     sample(time, plan);
-    speeds_ = {};
-    for (std::size_t i = 0; i < times_.size(); ++i) {
-      auto const speeds = speeds_at(i);
-      for (int axis = 0; axis < grid_.dims; ++axis)
-        speeds_[axis] = std::max(speeds_[axis], round_up(speeds[axis]));
-    }
+    require_finite();
+    speeds_ = largest_speeds();
     if (step <= allowed()) return plan;
   }
 }
@@ -154,13 +160,10 @@ StepPlan LookAhead<T>::keep(double time, double until) {
   plan.steps = std::min(plan.steps, most_steps);
   times_ = stage_times(*scheme_.in_time, plan.steps);
   sample(time, plan);
-  speeds_ = {};
-  for (std::size_t i = 0; i < times_.size(); ++i) {
-    auto const speeds = speeds_at(i);
-    if (is_over(plan.step, advect::step_limit(scheme_.flux, grid_, speeds))) refuse(i);
-    for (int axis = 0; axis < grid_.dims; ++axis)
-      speeds_[axis] = std::max(speeds_[axis], round_up(speeds[axis]));
-  }
+  require_finite();
+  for (std::size_t i = 0; i < times_.size(); ++i)
+    if (is_over(plan.step, advect::step_limit(scheme_.flux, grid_, speeds_at(i)))) refuse(i);
+  speeds_ = largest_speeds();
   return plan;
 }
 
@@ -176,6 +179,10 @@ void LookAhead<T>::sample(double time, StepPlan const& plan) {
     graph_.launch(stream_);
   }
   fetch(times_.size() * components_.size());
+}
+
+template <class T>
+void LookAhead<T>::require_finite() {
   for (std::size_t i = 0; i < found_.size(); ++i)
     if (found_[i].first_non_finite >= 0)
       throw NumericalError(
@@ -252,6 +259,19 @@ std::array<double, 3> LookAhead<T>::speeds_at(std::size_t sample) const {
   for (std::size_t i = 0; i < components_.size(); ++i)
     speeds[components_[i].axis] = largest_magnitude(found_[sample * components_.size() + i]);
   return speeds;
+}
+
+/// Of all samples, rounded up. What is not finite ends the run where a step is to take it.
+template <class T>
+std::array<double, 3> LookAhead<T>::largest_speeds() const {
+  std::array<double, 3> largest{};
+  for (std::size_t i = 0; i < times_.size(); ++i) {
+    auto const speeds = speeds_at(i);
+    for (int axis = 0; axis < grid_.dims; ++axis)
+      if (std::isfinite(speeds[axis]))
+        largest[axis] = std::max(largest[axis], round_up(speeds[axis]));
+  }
+  return largest;
 }
 
 template <class T>

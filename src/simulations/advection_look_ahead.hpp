@@ -38,6 +38,8 @@ class LookAhead {
   StepPlan plan(double time, double until);
   /// At least every |v| along the axes at the stages of the planned steps (m/s).
   std::array<double, 3> const& speeds() const { return speeds_; }
+  /// The same before any are planned: from time 0 on, for as long as the first step may last.
+  std::array<double, 3> const& first_speeds() const { return first_speeds_; }
 
   void save(CheckpointSink& sink) const;
   void load(CheckpointSource const& source);
@@ -48,9 +50,11 @@ class LookAhead {
     evaluate::Program program;
   };
 
+  void begin(double step);
   StepPlan follow(double time, double until);
   StepPlan keep(double time, double until);
   void sample(double time, StepPlan const& plan);
+  void require_finite();
   void queue_samples();
   void queue(Component const& component, double time, std::size_t place);
   void fetch(std::size_t count);
@@ -59,6 +63,7 @@ class LookAhead {
   Grid part_of(std::array<Planes, 3> const& extents) const;
   std::vector<Grid> all_parts() const;
   std::array<double, 3> speeds_at(std::size_t sample) const;
+  std::array<double, 3> largest_speeds() const;
   std::string describe(Component const& component, double time);
   [[noreturn]] void refuse(std::size_t sample);
 
@@ -71,7 +76,7 @@ class LookAhead {
   std::optional<double> step_;  // that the config gives (s)
   double safety_;
   double longest_;  // step (s)
-  std::array<double, 3> speeds_ = {};
+  std::array<double, 3> speeds_ = {}, first_speeds_ = {};
   std::array<double, 3> steady_speeds_ = {};  // of components that do not depend on time
   std::vector<Component> components_;         // the others
   std::vector<double> times_;                 // of the samples, in steps

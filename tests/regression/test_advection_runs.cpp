@@ -204,6 +204,49 @@ TEST(AdvectionSides, OfABoxAreClosed) {
     }
 }
 
+/// u before the first step.
+std::vector<double> at_start(std::string const& text) {
+  auto const config = test::config_of("simulation: advection\n" + text);
+  Stream stream(Device::open(Backend::cpu));
+  auto const host = test::to_host(make(config, stream)->fields()[0], stream);
+  std::vector<double> values;
+  for (std::int64_t i = 0; i < config.grid.size(); ++i) values.push_back(value_at(host, i));
+  return values;
+}
+
+/// Nothing was known of how fast a flow is that depends on time, and walls let 0 in.
+TEST(AdvectionSides, OfABoxAreClosedFromTheStart) {
+  for (auto const* swing : {"cos(3*t)", "sin(3*t)", "cos(3*t - pi/2)"}) {
+    auto const rolls = fmt::format(
+        "grid: {{points: [33, 33]}}\ninitial: {{u: 1}}\nparameters: {{velocity: {{"
+        "x: \"sin(2*pi*x)*cos(2*pi*y)*{0}\", y: \"-cos(2*pi*x)*sin(2*pi*y)*{0}\"}}}}\n"
+        "time: {{end: 0.6",
+        swing);
+    EXPECT_EQ(at_start(rolls + "}\n"), std::vector<double>(33 * 33, 1)) << swing;
+    for (auto const* scheme : {"upwind", "lax_wendroff", "weno5"}) {
+      auto const found = at_end(scheme, "float64", rolls);
+      EXPECT_NEAR(found.least, 1, 0.01) << scheme << ' ' << swing;
+      EXPECT_NEAR(found.greatest, 1, 0.01) << scheme << ' ' << swing;
+      EXPECT_NEAR(found.mass, 1, 1e-4) << scheme << ' ' << swing;
+    }
+  }
+}
+
+/// At first by a rounding of 0 through the side where the flow goes out later.
+TEST(AdvectionSides, LetInWhereTheFlowBegins) {
+  auto const wind = [](std::string const& velocity) {
+    return at_start(
+        "grid: {points: 33}\ninitial: {u: 1}\nboundary: {x: {dirichlet: 7}}\n"
+        "parameters: {velocity: {x: \"" +
+        velocity + "\"}}\ntime: {end: 0.3}\n");
+  };
+  EXPECT_EQ(wind("sin(2*pi*t + pi)"), std::vector<double>(33, 1));
+  std::vector<double> comes_in(33, 1);
+  comes_in[0] = 7;
+  EXPECT_EQ(wind("cos(2*pi*t)"), comes_in);
+  EXPECT_EQ(wind("1e-3 + t"), comes_in);
+}
+
 /// Where a flow comes to rest, on sides, inside and anywhere; none has a divergence, so that |u| <= 1.
 TEST(AdvectionStep, OfLaxWendroffBoundsWhatStagnates) {
   std::string const jet =

@@ -178,6 +178,9 @@ class Advection(Shared):
                     advection(scheme, parameters={"velocity": TURNING},
                               boundary={"x": {"dirichlet": "sin(20*t)*y"}, "y": "periodic"},
                               time={"scheme": scheme, "end": 0.1, "step": step}), (2, 5))
+        rolls = {"x": "sin(pi*x)*cos(pi*y)*cos(3*t)", "y": "-cos(pi*x)*sin(pi*y)*cos(3*t)"}
+        self.assert_shared(advection("weno5", parameters={"velocity": rolls}, grid={"points": [33, 60]},
+                                     boundary={"x": "outflow", "y": "outflow"}, initial={"u": 1}), (2, 5))
 
     def test_in_1d_and_3d(self):
         for scheme in ("weno5", "lax_wendroff", "upwind"):
