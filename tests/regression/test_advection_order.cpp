@@ -71,6 +71,17 @@ TEST(AdvectionOrder, VelocityThatChangesInSpace) {
                 [](std::string const& scheme, int n) { return test::gathered(scheme, n, 0.2); });
 }
 
+/// What flows into half a cell keeps the mass, and is a derivative that is not the wall's.
+TEST(AdvectionOrder, BesideWalls) {
+  auto const order = [](std::string const& scheme, int cells) {
+    return test::order_in_space([&](int n) { return test::between_walls(scheme, n, 0.2); }, cells,
+                                0.9, Backend::cpu);
+  };
+  EXPECT_NEAR(order("upwind", 200), 1, 0.1);
+  EXPECT_NEAR(order("lax_wendroff", 100), 1, 0.1);
+  EXPECT_NEAR(order("weno5", 80), 4, 0.1);
+}
+
 TEST(AdvectionOrder, RotationWithAlternatingSweeps) {
   expect_orders({0, 100, 0}, 0.2, "lax_wendroff", [](std::string const& scheme, int n) {
     return test::rotated_hill(scheme, n, 0.1);

@@ -98,6 +98,12 @@ inline AdvectionRun gathered(std::string const& scheme, int cells, double end) {
       end};
 }
 
+/// v = x(1 − x) carries u = 1 + x from the one wall of a box to the other, where it is gathered.
+inline AdvectionRun between_walls(std::string const& scheme, int cells, double end) {
+  std::string const left = "(exp(-t)/(1 - x + x*exp(-t)))";  // of a cell, and its beginning x·left
+  return {scheme, "o", cells, {"x*(1 - x)"}, "(1 + x*" + left + ")*" + left + "^2*exp(t)", end};
+}
+
 /// A hill that a solid rotation about the middle of the square carries around, one turn in a time
 /// of 1; at the open sides it is below 1e-14.
 inline AdvectionRun rotated_hill(std::string const& scheme, int cells, double end) {
