@@ -32,10 +32,6 @@ std::string_view default_variant(Backend backend) {
 
 namespace {
 
-/// Of the largest speed: a flow through a side that is no faster goes along it. So do walls have it whose
-/// velocity is a rounding of 0, as sin(pi) is, and what comes in by less moves nothing in a million steps.
-constexpr double roundings = 0x1p-20;
-
 /// What the sides and the velocities say, for a step of `factor`.
 template <class T>
 AdvectionArguments<T> flow_of(AdvectionStep<T> const& step, double factor) {
@@ -61,7 +57,8 @@ AdvectionArguments<T> flow_of(AdvectionStep<T> const& step, double factor) {
     // A constant axis beside fields is split like them, by its own speed.
     arguments.spread[axis] =
         static_cast<T>(scale * (velocity.field ? velocity.largest : std::abs(velocity.constant)));
-    arguments.along = std::max(arguments.along, static_cast<T>(roundings) * arguments.spread[axis]);
+    arguments.along =
+        std::max(arguments.along, static_cast<T>(step.along) * arguments.spread[axis]);
     arguments.periodic[axis] = sides[0].periodic;
     for (int side = 0; side < 2; ++side) {
       arguments.inflow[axis][side] = sides[side].inflow;

@@ -36,7 +36,7 @@ namespace gridstride::advect {
 /// `base` but not `in`. Beyond an open side a line goes on as a polynomial through its last points
 /// (of degree 0, 1 and 4 for the three schemes; of weno5 beside fields of velocity as far as these
 /// are smooth, `careful_value`); `value_beside` and `courant_beside` say what is there beside fields
-/// of velocity. A point on an open side where the flow comes in, by more than 2⁻²⁰ of the largest
+/// of velocity. A point on an open side where the flow comes in, by more than `along` of the largest
 /// speed, in Courant numbers, has the side's value afterwards: that of its face's array
 /// (`grid.face_size(axis)` values, the remaining axes in their order), or zero. Where several such
 /// sides meet, the first axis counts.
@@ -67,6 +67,9 @@ struct AdvectionStep {
   double in_weight = 0;     ///< only with a base
   double factor = 0;        ///< s: the time step, or a share of it
   std::array<Velocity, 3> velocity;
+  /// Of the largest speed: a flow through a side that is no faster goes along it. So do walls have it whose
+  /// velocity is a rounding of 0, as sin(pi) is, and what comes in by less moves nothing in a million steps.
+  double along = 0x1p-20;
   bool reversed = false;  ///< lax_wendroff: from the last axis to the first
   std::array<std::array<Side, 2>, 3> sides;
   bool beside = false;  ///< other kernels run meanwhile: this one need not fill the device

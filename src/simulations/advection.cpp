@@ -148,6 +148,7 @@ class Advection final : public StagedStepping<T> {
         look_ahead_ ? look_ahead_->first_speeds() : advection::shared_speeds(run, inputs);
     flow_.grid = grid_;
     flow_.scheme = advection::scheme_of(run).flux;
+    flow_.along = advection::along_sides(run, inputs);
     for (int axis = 0; axis < grid_.dims; ++axis) {
       auto const& velocity = state_[advection::velocity_names[axis]];
       if (velocity.data() == nullptr)

@@ -202,6 +202,18 @@ std::array<double, 3> largest_speeds(config::RunConfig const& run, Inputs const&
   return speeds;
 }
 
+double along_sides(config::RunConfig const& run, Inputs const& inputs) {
+  auto const is_single = [&](config::FieldSource const& source) {
+    if (source.file.empty()) return false;
+    NumberType const type = inputs.open(source)->type();
+    return type.kind == NumberKind::real && type.bytes < 8;
+  };
+  bool const any = found_by_first(run, [&] {
+                     return std::ranges::any_of(parameters_of(run).velocity, is_single) ? 1.0 : 0.0;
+                   }) > 0;
+  return any ? 0x1p-17 : advect::AdvectionStep<double>().along;
+}
+
 namespace {
 
 /// So large that 2^16 steps lose less than a rounding of it where all that is not normal is 0.

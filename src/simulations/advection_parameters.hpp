@@ -70,6 +70,11 @@ std::array<double, 3> largest_speeds(config::RunConfig const& run, Inputs const&
 /// The same, which the first of several ranks has looked for.
 std::array<double, 3> shared_speeds(config::RunConfig const& run, Inputs const& inputs);
 
+/// The share of the largest speed up to which a flow through a side goes along it (`AdvectionStep::along`):
+/// more of it for files in float32, in which a wall may be the sine of a phase that was rounded. All ranks call
+/// it.
+double along_sides(config::RunConfig const& run, Inputs const& inputs);
+
 /// The row of `advect` for a run. On the host `auto` is one that keeps subnormal numbers where u, of what it
 /// begins with and what sides have then, is so small that what many steps lose without them is more
 /// than a rounding. All ranks call it.

@@ -298,6 +298,25 @@ class VelocitiesOfAdvection(support.Case):
                             self.call("run", self.write(f"{name}.yaml", config), "--quiet", "--overwrite")
                         self.assert_same("outputs/files/files.h5", "outputs/formulas/formulas.h5")
 
+    def test_walls_in_float32(self):
+        """Rolls of twenty half waves, whose phase at 1 is 2.7e-6 off in float32."""
+        x = numpy.linspace(0, 1, 129, dtype="f4")
+        phase = numpy.float32(20) * numpy.float32(numpy.pi) * x
+        rolls = {"x": numpy.sin(phase) * numpy.cos(phase)[:, None], "y": -numpy.cos(phase) * numpy.sin(phase)[:, None]}
+        velocity = {axis: {"file": f"{axis}.npy"} for axis in rolls}
+        config = heat(simulation="advection", grid={"points": [129, 129]}, boundary={"x": "outflow", "y": "outflow"},
+                      initial={"u": 1}, parameters={"velocity": velocity}, time={"end": 0.01},
+                      output={"formats": ["hdf5"], "every": {"count": 1}})
+        for kind, least in (("f4", 0.95), ("f8", 0)):  # such numbers in float64 are no roundings
+            for axis, values in rolls.items():
+                numpy.save(self.directory / f"{axis}.npy", values.astype(kind))
+            self.call("run", self.write("case.yaml", config), "--quiet", "--overwrite")
+            with h5py.File(self.directory / "outputs/case/case.h5") as file:
+                u = file["VTKHDF/PointData/u"][:]
+            self.assertEqual(u[0].min(), round(least))
+            self.assertEqual(u[0].max(), 1)
+            self.assertGreaterEqual(u[1].min(), least)
+
     def test_what_files_may_not_hold(self):
         numpy.save(self.directory / "v.npy", numpy.full((9, 16), 1e39))
         for precision, config, message in (
