@@ -7,7 +7,10 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "expression/lexer.hpp"
 #include "grid/grid.hpp"
@@ -62,61 +65,62 @@ std::array<std::int8_t, 3> times_along(int axis, int times) {
 
 using Orders = std::array<std::int8_t, 3>;
 
-/// Whether a derivative of these orders is to be made one with the term, or with a part of it: that is a
-/// derivative, but for factors that are numbers, or a sum with one among its parts, and both are of odd
-/// orders along some axis. By themselves those would reach twice as far; others are the same by parts,
-/// and quicker.
-bool is_drawn_in(Terms const& terms, Term of, Orders const& orders) {
-  Node const& node = terms[of];
-  if (node.kind == Kind::derivative) {
-    for (std::size_t axis = 0; axis < 3; ++axis)
-      if (orders[axis] % 2 != 0 && node.orders[axis] % 2 != 0) return true;
-    return false;
-  }
-  if (node.kind != Kind::operation) return false;
-  auto const [a, b, c] = node.operands;
-  switch (node.operation) {
-    case Operation::negate:
-      return is_drawn_in(terms, a, orders);
-    case Operation::add:
-    case Operation::subtract:
-      return is_drawn_in(terms, a, orders) || is_drawn_in(terms, b, orders);
-    case Operation::multiply:
-      return (terms.is_number(a) && is_drawn_in(terms, b, orders)) ||
-             (terms.is_number(b) && is_drawn_in(terms, a, orders));
-    case Operation::divide:
-      return terms.is_number(b) && is_drawn_in(terms, a, orders);
-    default:
-      return false;
-  }
-}
+/// What is differentiated, and how often along each axis.
+using Derivative = std::pair<Term, Orders>;
 
-Term derived(Terms& terms, Term of, Orders orders);
-
-/// By differences.
-Term differenced(Terms& terms, Term of, Orders const& orders) {
+/// What a derivative is made of: of derivatives, by themselves, below others and as parts of sums, but
+/// for factors that are numbers. Nothing where it stays as it is, since no odd orders meet along
+/// an axis: those would reach twice as far, others are the same by parts, and quicker.
+std::vector<Derivative> parts_of(Terms& terms, Derivative const& whole) {
+  auto const [of, orders] = whole;
+  bool meets = false;
+  for (int axis = 0; axis < 3; ++axis)
+    meets |= orders[static_cast<std::size_t>(axis)] % 2 != 0 && terms.is_odd_along(of, axis);
+  if (!meets) return {};
   Node const node = terms[of];
   if (node.kind == Kind::derivative) {
-    Orders all = orders;
-    for (std::size_t axis = 0; axis < 3; ++axis)
-      all[axis] = static_cast<std::int8_t>(all[axis] + node.orders[axis]);
-    return differenced(terms, node.operands[0], all);
+    Node const one = terms[terms.derivative(of, orders)];
+    return {{one.operands[0], one.orders}};
   }
-  if (!is_drawn_in(terms, of, orders)) return terms.derivative(of, orders);
   bool const is_sum = node.operation == Operation::add || node.operation == Operation::subtract;
-  auto operands = node.operands;
-  for (Term& operand : operands)
-    if (operand >= 0 && (is_sum || !terms.is_number(operand)))
-      operand = derived(terms, operand, orders);
-  return terms.operation(node.operation, operands[0], operands[1]);
+  std::vector<Derivative> parts;
+  for (Term const operand : node.operands)
+    if (operand >= 0 && (is_sum || !terms.is_number(operand))) parts.push_back({operand, orders});
+  return parts;
 }
 
 /// Formulas without jumps are differentiated by calculus, all else by differences.
-Term derived(Terms& terms, Term of, Orders orders) {
+Term derived_alone(Terms& terms, Term of, Orders orders) {
   for (std::size_t axis = 0; axis < 3; ++axis)
     for (; orders[axis] > 0 && terms.is_formula(of) && !terms.may_jump(of); --orders[axis])
       of = terms.partial(of, terms.coordinate(static_cast<int>(axis)));
-  return differenced(terms, of, orders);
+  return terms.derivative(of, orders);
+}
+
+/// The same, where derivatives of derivatives are one if odd orders meet.
+Term derived(Terms& terms, Term of, Orders const& orders) {
+  std::map<Derivative, std::vector<Derivative>> all;
+  std::vector<Derivative> waiting = {{of, orders}};
+  while (!waiting.empty()) {
+    auto const [place, is_new] = all.try_emplace(waiting.back());
+    waiting.pop_back();
+    if (!is_new) continue;
+    place->second = parts_of(terms, place->first);
+    waiting.insert(waiting.end(), place->second.begin(), place->second.end());
+  }
+  std::map<Derivative, Term> made;  // each after its parts, whose terms are lower
+  for (auto const& [whole, parts] : all) {
+    Node const node = terms[whole.first];
+    auto const operand = [&, &parts = parts, &orders = whole.second](std::size_t i) {
+      auto const part = std::ranges::find(parts, Derivative(node.operands[i], orders));
+      return part == parts.end() ? node.operands[i] : made.at(*part);
+    };
+    made[whole] = parts.empty() ? derived_alone(terms, whole.first, whole.second)
+                  : node.kind == Kind::derivative
+                      ? made.at(parts[0])
+                      : terms.operation(node.operation, operand(0), operand(1));
+  }
+  return made.at({of, orders});
 }
 
 Term flux_along(Terms& terms, Term of, int axis) {

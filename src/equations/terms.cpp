@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <map>
 #include <numeric>
 #include <stdexcept>
 #include <unordered_set>
@@ -112,7 +111,7 @@ std::size_t Terms::Hash::operator()(Node const& node) const {
 }
 
 Terms::Contents Terms::contents_of(Node const& node) const {
-  Contents contents = {bits_of(node.kind, node.index), 0};
+  Contents contents = {bits_of(node.kind, node.index), 0, 0};
   if (node.kind == Kind::operation && jumps(node.operation))
     contents.all |= std::uint64_t{1} << jump_bit;
   for (int i = 0; i < operand_count(node); ++i) {
@@ -122,8 +121,28 @@ Terms::Contents Terms::contents_of(Node const& node) const {
     contents.under_operators |= node.kind == Kind::operation
                                     ? of_operand.under_operators
                                     : of_operand.all | of_operand.under_operators;
+    if (is_linear(node)) contents.odd_axes |= of_operand.odd_axes;
   }
+  for (std::size_t axis = 0; node.kind == Kind::derivative && axis < 3; ++axis)
+    contents.odd_axes |= static_cast<unsigned>(node.orders[axis] % 2) << axis;
   return contents;
+}
+
+bool Terms::is_linear(Node const& node) const {
+  if (node.kind != Kind::operation) return node.kind == Kind::derivative;
+  auto const [a, b, c] = node.operands;
+  switch (node.operation) {
+    case Operation::negate:
+    case Operation::add:
+    case Operation::subtract:
+      return true;
+    case Operation::multiply:
+      return is_number(a) || is_number(b);
+    case Operation::divide:
+      return is_number(b);
+    default:
+      return false;
+  }
 }
 
 Term Terms::make(Node const& node) {
@@ -333,6 +352,11 @@ bool Terms::contains_under_operator(Term term, Kind kind, std::int32_t index) co
   return (contents_.at(static_cast<std::size_t>(term)).under_operators & bits_of(kind, index)) != 0;
 }
 
+bool Terms::is_odd_along(Term term, int axis) const {
+  check_index(axis, 3, "axis");
+  return (contents_.at(static_cast<std::size_t>(term)).odd_axes >> axis & 1) != 0;
+}
+
 /// The rules of calculus make terms.
 class Terms::Maker final : public expression::PartMaker {
  public:
@@ -416,45 +440,6 @@ Term Terms::with_reciprocals(Term term) {
     bool const divides = node.kind == Kind::operation && node.operation == Operation::divide;
     if (!divides || is_number(operands[1])) return with_operands(node, operands);
     return multiply(operands[0], divide(number(1), operands[1]));
-  });
-}
-
-Term Terms::with_zeros_at_poles(Term term) {
-  constexpr double negligible = 1e-18;  // whose square float32 may take for 0
-  auto const is = [](Node const& node, Operation operation) {
-    return node.kind == Kind::operation && node.operation == operation;
-  };
-  auto const parts_of_term = parts(term, [](Term) { return false; });
-  if (std::ranges::none_of(parts_of_term, [&](Term part) {
-        Node const& node = (*this)[part];
-        return is(node, Operation::sqrt) || is(node, Operation::cbrt) || is(node, Operation::power);
-      }))
-    return term;
-  struct Pole {
-    Term numerator, divisor;
-  };
-  std::map<Term, Pole> poles;  // of what has been made
-  return rebuilt(term, [&](Node const& node, std::array<Term, 3> const& operands) {
-    Term result = with_operands(node, operands);
-    auto const [a, b, c] = operands;
-    auto const known =
-        std::ranges::find_if(operands, [&](Term one) { return poles.contains(one); });
-    Pole pole = {number(1), known == operands.end() ? -1 : poles.at(*known).divisor};
-    bool const divides = is(node, Operation::divide) && !is_number(b);
-    if (divides) pole = {poles.contains(a) ? poles.at(a).numerator : a, b};
-    if (is(node, Operation::multiply) && pole.divisor >= 0)
-      pole.numerator = multiply(poles.at(*known).numerator, *known == a ? b : a);
-    if (is(node, Operation::power) && !(is_number(b) && (*this)[b].value >= 0)) pole.divisor = a;
-    if ((divides || is(node, Operation::multiply)) && pole.divisor >= 0 &&
-        !is_number(pole.numerator)) {
-      Term const vanishes =
-          multiply(operation(Operation::equal, pole.divisor, number(0)),
-                   operation(Operation::less, operation(Operation::abs, pole.numerator),
-                             number(negligible)));
-      result = operation(Operation::select, vanishes, number(0), result);
-    }
-    if (pole.divisor >= 0) poles.emplace(result, pole);
-    return result;
   });
 }
 

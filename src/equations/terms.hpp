@@ -121,6 +121,10 @@ class Terms {
   /// Whether a term of this kind and index stands in it.
   bool contains(Term term, Kind kind, std::int32_t index = -1) const;
 
+  /// Whether a derivative of odd order along the axis stands in it with no more than sums, factors
+  /// that are numbers and other derivatives around.
+  bool is_odd_along(Term term, int axis) const;
+
   /// Whether such a term stands under an operator in space or a global in it.
   bool contains_under_operator(Term term, Kind kind, std::int32_t index = -1) const;
 
@@ -148,10 +152,13 @@ class Terms {
   struct Contents {
     std::uint64_t all = 0;
     std::uint64_t under_operators = 0;
+    unsigned odd_axes = 0;  ///< 1 << axis for those of `is_odd_along`
   };
   class Maker;
 
   Contents contents_of(Node const& node) const;
+  /// Whether it is a derivative, a sum, or a product with a number.
+  bool is_linear(Node const& node) const;
   Term make(Node const& node);
   Term product(Term a, int count);
   /// What an operation comes to without a term of its own; -1 where it needs one.

@@ -1,11 +1,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "equations/discretise.hpp"
 #include "equations/language.hpp"
 #include "equations/operators.hpp"
 #include "equations/text.hpp"
@@ -40,9 +42,18 @@ TEST(Language, OperatorsStandForDerivatives) {
            {"d_dy(d_dx(d_dy(u) - u^2))", "d_dx(d2_dy2(u)) - d2_dxdy(u^2)"},
            {"d_dx(d_dx(u) + x^2)", "d2_dx2(u) + 2*x"},
            {"laplace(u^3 - laplace(u))", "laplace(u^3 - laplace(u))"},
+           {"laplace(-d_dx(u))", "laplace(-d_dx(u))"},
+           {"d_dx(laplace(-d_dx(u)))", "-d2_dx2(d2_dx2(u)) - d2_dy2(d2_dx2(u))"},
+           {"d_dx(u + d_dx(u))", "d_dx(u) + d2_dx2(u)"},
+           {"d_dx(2 + 2*d_dx(u))", "2*d2_dx2(u)"},
+           {"d_dy(laplace(-d_dx(u)))", "d_dy(laplace(-d_dx(u)))"},
+           {"d_dy(d2_dx2(u^2 - d_dx(d2_dy2(u) - d_dy(u))/2))",
+            "d_dy(d2_dx2(u^2)) - (d2_dxdy(d2_dy2(d2_dx2(u))) - d_dx(d2_dy2(d2_dx2(u))))/2"},
            {"d_dx(u*d_dx(u))", "d_dx(u*d_dx(u))"},
            {"d_dx(exp(d_dx(u)))", "d_dx(exp(d_dx(u)))"},
            {"curl(curl(u))", "-d2_dx2(u) - d2_dy2(u)"},
+           {"curl(laplace(curl(u)))",
+            "-d2_dx2(d2_dx2(u)) - d2_dy2(d2_dx2(u)) - (d2_dy2(d2_dx2(u)) + d2_dy2(d2_dy2(u)))"},
            {"laplace(u)", "laplace(u)"},
            {"d2_dx2(u) + d2_dy2(u)", "laplace(u)"},
            {"d2_dy2(u) + d2_dx2(u)", "d2_dy2(u) + d2_dx2(u)"},
@@ -99,6 +110,32 @@ TEST(Language, KnowsOneAxisAndThree) {
   EXPECT_EQ(understood(3, "curl(q).y"), "d_dz(q.x) - d_dx(q.z)");
   EXPECT_EQ(understood(3, "curl(q).z"), "d_dx(q.y) - d_dy(q.x)");
   EXPECT_EQ(understood(3, "d_dz(d_dy(d_dx(u)))"), "d_dz(d2_dxdy(u))");
+}
+
+TEST(Language, DerivativesOfDerivativesReachNoFurtherThanOne) {
+  auto const reach = [](int dims, std::string const& of_u) {
+    System system = read(text_of(dims, of_u, "q"));
+    system.rates.resize(1);
+    Grid const grid{.dims = dims, .points = {99, 99, 99}, .origin = {}, .spacing = {0.5, 0.5, 0.5}};
+    Stencil const stencil = discretise(system, grid, Space{});
+    return program_of(stencil.terms, stencil.rates, dims).reach;
+  };
+  EXPECT_EQ(reach(2, "curl(laplace(curl(u)))"), (std::array{2, 2, 0}));
+  EXPECT_EQ(reach(2, "d_dx(laplace(q.x - d_dx(u)))"), (std::array{2, 1, 0}));
+  EXPECT_EQ(reach(2, "d_dx(laplace(u*q.x - d_dx(u)))"), (std::array{2, 1, 0}));
+  EXPECT_EQ(reach(3, "curl(laplace(curl(q))).z"), (std::array{2, 2, 2}));
+  EXPECT_EQ(reach(3, "d_dz(laplace(laplace(u/2 - d_dz(u))))"), (std::array{2, 2, 3}));
+}
+
+TEST(Language, SumsThatAreSharedAreLookedAtOnce) {
+  for (std::string const first : {"u + q.x", "u - d_dx(u)"}) {
+    SystemText text = text_of(2, "d_dx(laplace(s199)) + curl([s198, s199])", "q");
+    text.lets = {{"s0", {"u^2"}}, {"s1", {first}}};
+    for (int k = 2; k < 200; ++k)
+      text.lets.push_back({"s" + std::to_string(k),
+                           {"s" + std::to_string(k - 1) + " + 0.1*s" + std::to_string(k - 2)}});
+    EXPECT_LT(read(text).terms.size(), 4000u) << first;
+  }
 }
 
 TEST(Language, DivergenceOfAGradientOfAVectorIsItsLaplacian) {
