@@ -17,6 +17,7 @@
 
 #include "core/buffer.hpp"
 #include "kernels/matmul/matmul.hpp"
+#include "support/same_bits.hpp"
 #include "support/vendor_rows.hpp"
 
 /// Products of all shapes, run on any device and compared on the host.
@@ -274,7 +275,7 @@ inline constexpr std::array<std::int64_t, 12> matmul_sizes = {0,  1,  2,  15, 16
 /// Whether both hold the same bits.
 template <class T>
 bool same_bits(StoredMatrix<T> const& a, StoredMatrix<T> const& b) {
-  return std::ranges::equal(std::as_bytes(std::span(a.memory)), std::as_bytes(std::span(b.memory)));
+  return same_bits(a.memory, b.memory);
 }
 
 }  // namespace gridstride::test
