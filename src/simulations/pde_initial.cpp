@@ -179,7 +179,7 @@ std::vector<Problem> initial_problems(config::RunConfig const& run,
   for (Unknown const& field : in_order(run, *initial)) {
     auto const location = run.location(name_of(field.name));
     try {
-      auto const stencil = stencil_of(*initial, field, run.grid, space_of_values(run));
+      auto const stencil = first_stencil(run, field);
       auto const program = whole_program(stencil, run.grid.dims);
       for (std::size_t axis = 0; axis < static_cast<std::size_t>(run.grid.dims); ++axis) {
         int const fewest = system::fewest_points(program.reach[axis], wraps[axis]);
@@ -197,6 +197,10 @@ std::vector<Problem> initial_problems(config::RunConfig const& run,
   return problems;
 }
 
+Stencil first_stencil(config::RunConfig const& run, Unknown const& field) {
+  return stencil_of(*parameters_of(run).initial, field, run.grid, space_of_values(run));
+}
+
 std::vector<std::size_t> FirstValues::components() const {
   std::vector<std::size_t> components(static_cast<std::size_t>(field.components));
   std::iota(components.begin(), components.end(), static_cast<std::size_t>(field.first));
@@ -208,7 +212,7 @@ std::vector<FirstValues> first_values(config::RunConfig const& run) {
   auto const& initial = parameters_of(run).initial;
   if (!initial) return values;
   for (Unknown const& field : in_order(run, *initial)) {
-    auto const stencil = stencil_of(*initial, field, run.grid, space_of_values(run));
+    auto const stencil = first_stencil(run, field);
     values.push_back({field, equations::program_of(stencil.terms, stencil.rates, run.grid.dims),
                       stencil.operands.size()});
   }

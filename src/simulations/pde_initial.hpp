@@ -35,6 +35,9 @@ std::vector<Problem> initial_problems(config::RunConfig const& run,
 std::vector<equations::Unknown> in_order(config::RunOptions const& run,
                                          equations::System const& initial);
 
+/// What finds the first values of such a field.
+equations::Stencil first_stencil(config::RunConfig const& run, equations::Unknown const& field);
+
 /// What gives such a field its first values at some points of the grid, from those of other fields there and beside
 /// them.
 struct FirstValues {

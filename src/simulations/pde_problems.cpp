@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <limits>
+#include <set>
 #include <utility>
 
 #include "equations/convection.hpp"
@@ -22,6 +24,7 @@
 #include "simulations/pde_quantities.hpp"
 #include "simulations/pde_ranks.hpp"
 #include "simulations/pde_schemes.hpp"
+#include "simulations/pde_side_values.hpp"
 #include "simulations/pde_stop.hpp"
 
 namespace gridstride::pde {
@@ -53,10 +56,10 @@ std::string_view loss_of(double number) {
 /// not tell apart well enough: their rounding, 2^-24 of them, is to be a 16th of the spacing at most.
 /// Returns whether there is none.
 bool check_precision(config::RunConfig const& run, equations::StencilProgram const& program,
-                     std::string const& key, std::vector<Problem>& problems) {
+                     config::Location const& location, std::vector<Problem>& problems) {
   if (run.precision != Precision::float32) return true;
   auto const refuse = [&](std::string const& why) {
-    problems.push_back(run.problem(run.location(key), why));
+    problems.push_back(run.problem(location, why));
     return false;
   };
   for (equations::Node const& node : program.code) {
@@ -86,9 +89,47 @@ bool check_precision(config::RunConfig const& run, equations::StencilProgram con
 void check_precision(config::RunConfig const& run, equations::Stencil const& stencil,
                      std::string const& key, std::vector<Problem>& problems) {
   int const dims = run.grid.dims;
-  if (check_precision(run, equations::whole_program(stencil, dims), key, problems))
-    check_precision(run, equations::program_of(stencil.terms, stencil.lasting, dims), key,
+  auto const location = run.location(key);
+  if (check_precision(run, equations::whole_program(stencil, dims), location, problems))
+    check_precision(run, equations::program_of(stencil.terms, stencil.lasting, dims), location,
                     problems);
+}
+
+/// The same of first values that are no formulas of space.
+void check_precision_of_first(config::RunConfig const& run, std::vector<Problem>& problems) {
+  auto const& initial = parameters_of(run).initial;
+  if (!initial) return;
+  for (equations::Unknown const& field : in_order(run, *initial))
+    check_precision(run, first_stencil(run, field), "initial." + field.name, problems);
+}
+
+/// Where the file says what follows from fields on a side.
+config::Location const& location_of(config::RunConfig const& run, equations::SideValue const& side,
+                                    bool is_factor) {
+  auto const& unknowns = system_of(run).unknowns;
+  auto const field =
+      std::prev(std::ranges::upper_bound(unknowns, side.component, {}, &equations::Unknown::first));
+  auto const c = static_cast<std::size_t>(side.component - field->first);
+  auto const& condition = run.sides_of(
+      field->name)[static_cast<std::size_t>(side.axis)][static_cast<std::size_t>(side.end)];
+  if (is_factor) return condition.factors[c].location;
+  return condition.components.empty() ? condition.value.location : condition.components[c].location;
+}
+
+/// The same of what follows from fields on sides. What is said for several at once is told once.
+void check_precision_of_sides(config::RunConfig const& run, std::vector<Problem>& problems) {
+  std::set<std::string> told;
+  for (equations::SideValue const& side : system_of(run).sides)
+    for (bool const is_factor : {false, true}) {
+      equations::Term const value = is_factor ? side.factor : side.value;
+      if (value < 0) continue;
+      auto const stencil = side_stencil(run, {value});
+      auto const& location = location_of(run, side, is_factor);
+      if (told.contains(location.path)) continue;
+      if (!check_precision(run, equations::program_of(stencil.terms, stencil.rates, run.grid.dims),
+                           location, problems))
+        told.insert(location.path);
+    }
 }
 
 bool has_given_flux(config::RunConfig const& run) {
@@ -206,10 +247,12 @@ std::vector<Problem> problems_of(config::RunConfig const& run) {
       goes_by_modes(run) ? check_modes(run, problems) : check_differences(run, problems);
   if (goes_on && goes_by_modes(run))
     for (auto const& level : modal_split_of(run).system.levels)
-      check_precision(run, level.program, "equations", problems);
+      check_precision(run, level.program, run.location("equations"), problems);
   if (!goes_on) return problems;
   auto const initial = initial_problems(run, parameters_of(run).initial, wraps_of(run));
   problems.insert(problems.end(), initial.begin(), initial.end());
+  if (initial.empty()) check_precision_of_first(run, problems);
+  check_precision_of_sides(run, problems);
   for (Quantity const& quantity : parameters_of(run).quantities)
     check_others(
         run, quantity.key, quantity.key + " reaches", [&] { return stencil_of(run, quantity); },

@@ -27,10 +27,8 @@ std::set<int> components_of(StencilProgram const& program) {
   return components;
 }
 
-StencilProgram program_of(config::RunConfig const& run, std::vector<Term> const& values) {
-  System system = system_of(run);
-  system.rates = values;
-  auto const stencil = equations::discretise(system, run.grid, space_of_values(run));
+StencilProgram program_of(config::RunConfig const& run, std::vector<Term> values) {
+  auto const stencil = side_stencil(run, std::move(values));
   return equations::program_of(stencil.terms, stencil.rates, run.grid.dims);
 }
 
@@ -52,6 +50,12 @@ bool field_sides_depend_on_time(config::RunConfig const& run) {
     };
     return depends(side.value) || depends(side.factor);
   });
+}
+
+equations::Stencil side_stencil(config::RunConfig const& run, std::vector<Term> values) {
+  System system = system_of(run);
+  system.rates = std::move(values);
+  return equations::discretise(system, run.grid, space_of_values(run));
 }
 
 namespace {
@@ -84,7 +88,7 @@ SideTask side_task(config::RunConfig const& run, std::span<SideValue const> side
       values.push_back(value);
       task.targets.push_back(side.component);
     }
-  if (!values.empty()) task.program = program_of(run, values);
+  if (!values.empty()) task.program = program_of(run, std::move(values));
   task.components = components_of(task.program);
   return task;
 }

@@ -16,6 +16,8 @@ namespace gridstride::pde {
 
 /// Whether something that follows from fields on sides depends on time as well.
 bool field_sides_depend_on_time(config::RunConfig const& run);
+/// What finds such values, terms of the run's system, at the points of a side.
+equations::Stencil side_stencil(config::RunConfig const& run, std::vector<equations::Term> values);
 /// Adds what the values of fields at the points of a side are put in.
 void add_side_values(std::vector<Row>& rows, config::RunConfig const& run);
 
