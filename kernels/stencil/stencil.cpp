@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <stdexcept>
 #include <utility>
 
@@ -422,6 +423,12 @@ double euler_limit(Grid const& grid, double largest_diffusivity) {
   double sum = 0;
   for (int axis = 0; axis < grid.dims; ++axis) sum += 1 / (grid.spacing[axis] * grid.spacing[axis]);
   return 1 / (2 * largest_diffusivity * sum);
+}
+
+double most_multiple(Precision precision) {
+  return with_zero_of(precision, [](auto zero) {
+    return 0x1p-10 / static_cast<double>(std::numeric_limits<decltype(zero)>::epsilon());
+  });
 }
 
 #define GRIDSTRIDE_INSTANTIATE(T)                                                        \

@@ -167,5 +167,8 @@ void impose_dirichlet(Stream& stream, Grid const& grid,
 /// The largest stable factor of a forward Euler step (s): 1/(2·α·Σ_a 1/h_a²), for the largest α.
 /// The operator's eigenvalues lie in [−2/limit, 0] (Gershgorin).
 double euler_limit(Grid const& grid, double largest_diffusivity);
+/// How many times as long as that implicit steps may be: 1 − θ·dt·L has less than 10 bits of its 1 then,
+/// and would lose what does not change along an axis.
+double most_multiple(Precision precision);
 
 }  // namespace gridstride::stencil

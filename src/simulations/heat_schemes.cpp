@@ -40,14 +40,6 @@ ImplicitScheme const* find(std::string_view name) {
   return found == std::end(table) ? nullptr : found;
 }
 
-/// How much longer than those of ftcs steps may be: 1 − θ·dt·L has less than 10 bits of its 1 then,
-/// and would lose what does not change along an axis.
-double most_multiple(Precision precision) {
-  return with_zero_of(precision, [](auto zero) {
-    return 0x1p-10 / static_cast<double>(std::numeric_limits<decltype(zero)>::epsilon());
-  });
-}
-
 }  // namespace
 
 ImplicitScheme const& implicit_scheme(config::RunConfig const& run) {
@@ -115,13 +107,13 @@ std::vector<Row> implicit_rows(config::RunConfig const& run) {
 Steps choose_steps(config::RunConfig const& run, Inputs const& inputs) {
   double const alpha = largest_diffusivity(run, inputs);
   double const limit = stencil::euler_limit(run.grid, alpha);
-  double const longest = limit * most_multiple(run.precision);
+  double const longest = limit * stencil::most_multiple(run.precision);
   if (run.time.step && *run.time.step > longest)
     throw ConfigError({run.problem(
         run.time.step_location,
         fmt::format("{} s is {:.3g} times what ftcs could take ({} has digits for {:.3g} times)",
                     *run.time.step, *run.time.step / limit, name_of(run.precision),
-                    most_multiple(run.precision)))});
+                    stencil::most_multiple(run.precision)))});
   if (run.time.adaptive)
     return {std::min(longest_step(run, depends_on_time(implicit_rows(run))), longest), alpha,
             limit};

@@ -11,6 +11,7 @@
 
 #include "equations/manufactured.hpp"
 #include "equations/text.hpp"
+#include "kernels/stencil/stencil.hpp"
 #include "model/modal_scheme.hpp"
 #include "model/values.hpp"
 #include "simulations/pde_additive_steps.hpp"
@@ -395,6 +396,22 @@ bool check_implicit(config::RunConfig const& run, std::vector<Problem>& problems
   return problems.size() == before;
 }
 
+namespace {
+
+/// Multigrid has u in float64, whatever the precision of the run.
+void check_longest_step(config::RunConfig const& run, double diffusivity, std::string const& name) {
+  double const limit = stencil::euler_limit(run.grid, diffusivity),
+               most = stencil::most_multiple(Precision::float64);
+  if (!run.time.step || *run.time.step <= most * limit) return;
+  throw ConfigError({run.problem(
+      run.time.step_location,
+      fmt::format("{} s is {:.3g} times what euler could take for the diffusion of {} (float64 has "
+                  "digits for {:.3g} times)",
+                  *run.time.step, *run.time.step / limit, name, most))});
+}
+
+}  // namespace
+
 void check_implicit_values(config::RunConfig const& run, Inputs const& inputs) {
   auto const positive = [](double value) {
     return value > 0 && std::isfinite(value)
@@ -410,9 +427,12 @@ void check_implicit_values(config::RunConfig const& run, Inputs const& inputs) {
     return std::isfinite(value) ? "" : "what a field decays by is not finite";
   };
   for (ImplicitGroup const& group : implicit_groups(run)) {
-    (void)largest_magnitude(run, group.diffusivity, inputs, run.grid, 0, positive);
+    auto const& unknown = unknown_of(run, group.components.front());
+    check_longest_step(run,
+                       largest_magnitude(run, group.diffusivity, inputs, run.grid, 0, positive),
+                       unknown.name);
     (void)largest_magnitude(run, group.decay, inputs, run.grid, 0, finite);
-    auto const& sides = run.sides_of(unknown_of(run, group.components.front()).name);
+    auto const& sides = run.sides_of(unknown.name);
     for (int axis = 0; axis < run.grid.dims; ++axis)
       for (int end = 0; end < 2; ++end)
         for (config::Formula const& factor :

@@ -352,6 +352,11 @@ TEST(PdeImplicit, RefusesWhatItCannotDo) {
          "kernels.multigrid: is for implicit steps");
   begins(refusal(equations, "imex_bdf2", "auto"), "time.step: 'auto' is not known with imex_bdf2");
   begins(refusal(equations, "imex_bdf2", "adaptive"), "time.step: steps of imex_bdf2 are of one");
+  EXPECT_EQ(refusal(equations, "imex_bdf2", "6.5e9"), "");
+  EXPECT_EQ(
+      refusal(equations, "imex_bdf2", "6.6e9"),
+      "time.step: 6600000000 s is 4.45e+12 times what euler could take for the diffusion of u "
+      "(float64 has digits for 4.4e+12 times)");
   EXPECT_EQ(refusal(equations, "ark3", "adaptive"), "");
   begins(refusal(equations, "ark3", "auto"), "time.step: 'auto' is not known with ark3");
   begins(refusal(equations + "implicit: {tolerance: 1e-3}", "ark3", "adaptive, tolerance: 1e-4"),
